@@ -1,0 +1,160 @@
+"""Spans, coded diagnostics and the exception tree.
+
+Rule mistakes are `Diagnostic`s: all mistakes of a file are collected, none hides another. Mistakes of a caller raise one
+`DenpexError` subclass. Damaged logs never raise: they become coverage notes in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from attrs import field, frozen
+
+Severity = Literal["error", "warning"]
+
+
+class DenpexError(Exception):
+    """Root of every exception that this library raises on purpose."""
+
+
+class UsageError(DenpexError, ValueError):
+    """The caller asked for something that can't be done (a missing path, an unknown option)."""
+
+
+class ProgramError(DenpexError, ValueError):
+    """A saved Program can't be used: wrong format, version or checksum."""
+
+
+class PluginError(DenpexError, ImportError):
+    """An entry point failed to load or does not have the promised shape."""
+
+
+class RuleError(DenpexError, ValueError):
+    """Rules can't be used because of the diagnostics that it carries."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__("\n\n".join(d.render() for d in self.diagnostics))
+
+
+@frozen
+class Span:
+    """A half-open character range [start, end) of one rule file; `line` and `column` are of `start`, from 1."""
+
+    path: str
+    line: int
+    column: int
+    start: int
+    end: int
+
+
+NOWHERE = Span("<none>", 0, 0, 0, 0)
+
+
+@frozen
+class Diagnostic:
+    """One mistake in a rule.
+
+    Args:
+        code: stable code, a key of `CODES`.
+        message: what is wrong, in words an author uses; never a parser token name.
+        span: where.
+        source: the whole source line that `span` starts on, without its newline.
+        expected: what would have been right, in words ("" when there is nothing to add).
+        hint: a concrete way out ("did you mean 5s?"), "" when there is none.
+    """
+
+    code: str
+    message: str
+    span: Span
+    source: str = ""
+    expected: str = ""
+    hint: str = ""
+    severity: Severity = field(default="error")
+
+    def render(self) -> str:
+        """Return the diagnostic as text: head line, source line with the span underlined, expectation and hint."""
+        head = f"{self.severity}[{self.code}]: {self.message}"
+        lines = [head, f"  --> {self.span.path}:{self.span.line}:{self.span.column}"]
+        if self.source:
+            lines += self._excerpt()
+        if self.expected:
+            lines.append(f"  = expected: {self.expected}")
+        if self.hint:
+            lines.append(f"  = hint: {self.hint}")
+        return "\n".join(lines)
+
+    def _excerpt(self) -> list[str]:
+        gutter = " " * len(str(self.span.line))
+        before = self.source[: self.span.column - 1]
+        pad = "".join("\t" if c == "\t" else " " for c in before)
+        width = max(1, min(self.span.end - self.span.start, len(self.source) - len(before)))
+        return [
+            f" {gutter} |",
+            f" {self.span.line} | {self.source}",
+            f" {gutter} | {pad}{'^' * width}",
+        ]
+
+
+# Every code, with the sentence that the reference documentation shows for it. Codes are never reused.
+CODES: dict[str, str] = {
+    # 01xx: the text is not a rule file
+    "E0101": "the text does not follow the grammar",
+    "E0102": "a string, regex or block is never closed",
+    "E0103": "the file does not start with `language 1`",
+    "E0104": "a language version that this release does not know",
+    "E0105": "the file is not valid UTF-8 text",
+    "E0106": "an unknown escape in a string or an unbalanced brace in a template",
+    # 02xx: names
+    "E0201": "a name is used that nothing defines",
+    "E0202": "a name is defined twice",
+    "E0203": "`use` names a building block that does not exist",
+    "E0204": "a field is used that the event does not capture",
+    "E0205": "an unknown function",
+    "E0206": "a name is used before the step that binds it",
+    "E0207": "a reserved word is used as a name",
+    # 03xx: types and units
+    "E0301": "an unknown capture type",
+    "E0302": "values of two types that can't be compared",
+    "E0303": "a number without a unit where a duration is needed",
+    "E0304": "a function is called with the wrong number or types of arguments",
+    "E0305": "a value that its type does not admit",
+    "E0306": "a range whose minimum is above its maximum",
+    "E0307": "one capture name with two types in one event",
+    # 04xx: structure and bounds
+    "E0401": "a rule without a required step",
+    "E0402": "a rule without a finite span",
+    "E0403": "a rule without a scope key, or with an unknown one",
+    "E0404": "a step that nothing joins to the others",
+    "E0405": "a statement that may stand once stands twice",
+    "E0406": "a required statement is missing",
+    "E0407": "a gap that can't fit into the rule's span",
+    "E0408": "an impossible count",
+    "E0409": "silence without an actor or without a duration",
+    "E0410": "an alternative that can never be reached",
+    # 05xx: patterns
+    "E0501": "a regex that is not linear-time RE2 syntax",
+    "E0502": "an event without a literal of three characters and not declared `expensive`",
+    "E0503": "a `like` example that the event does not match",
+    "E0504": "an `unlike` example that the event matches",
+    "E0505": "an empty template",
+    "E0506": "two captures with nothing between them",
+    # 06xx: metadata
+    "E0601": "an unknown class",
+    "E0602": "a value outside the closed list of this statement",
+    "E0603": "a placeholder in a text that nothing fills",
+    "E0604": "a rule that causes its own class",
+    "E0605": "the rule's name is not its path",
+    # 09xx
+    "E0901": "not supported yet",
+    # L: advice
+    "L0101": "a stable rule without a `like` example for each event",
+    "L0102": "an event pattern that is only a common word",
+    "L0103": "an event that names neither severity nor kind",
+    "L0104": "`causes` and the taxonomy's `upstream` disagree",
+    "L0105": "two rules share a trigger and nothing relates them",
+    "L0106": "the rule says nothing about what to do",
+    "L0107": "the rule orders events closer than the clock of their source can tell",
+    "L0108": "an event or `let` that nothing uses",
+}

@@ -1,0 +1,178 @@
+"""What the scan half hands to the correlate half: sightings, coverage and unexplained errors. Few, small, serialisable.
+
+Big logs stay where they are; a `Scan` travels. Its JSON-lines form is versioned (`SCAN_VERSION`): one header line, then one
+line per item, each `{"type": ..., ...}`.
+
+Units: instants are ns UTC intervals, byte ranges are half-open offsets into the source after decompression, lines count
+from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from denpex_rules.clock import UNKNOWN, Instant
+from denpex_rules.rule import Kind, LogSeverity
+from denpex_rules.values import Value
+
+SCAN_VERSION: Final = 1
+
+
+@frozen
+class Actor:
+    """Who a record speaks for; each part known or None. `rank` is always the global one.
+
+    `host` is in its joining form (values.parse_host), `device` canonical (values.parse_pci) where it is a PCI address.
+    `attempt` counts restarts of a job from 0.
+    """
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    device: str | None = None
+    pid: int | None = None
+    job: str | None = None
+    attempt: int | None = None
+
+    def merge(self, other: Actor) -> Actor:
+        """Return this actor with the parts that it lacks taken from `other`."""
+        return Actor(
+            *(mine if mine is not None else theirs for mine, theirs in zip(_parts(self), _parts(other), strict=True)),
+        )
+
+    def label(self) -> str:
+        """Return the actor in words, in the order rank, host, device."""
+        parts = []
+        if self.rank is not None:
+            parts.append(f"rank {self.rank}")
+        elif self.local_rank is not None:
+            parts.append(f"local rank {self.local_rank}")
+        if self.host is not None:
+            parts.append(f"host {self.host}")
+        if self.device is not None:
+            parts.append(f"device {self.device}")
+        if not parts and self.pid is not None:
+            parts.append(f"pid {self.pid}")
+        return ", ".join(parts) or "unknown"
+
+
+def _parts(actor: Actor) -> tuple[int | str | None, ...]:
+    return (actor.rank, actor.local_rank, actor.host, actor.device, actor.pid, actor.job, actor.attempt)
+
+
+NOBODY: Final = Actor()
+
+
+@frozen
+class Emitter:
+    """One process's one stream as far as the lines tell: the largest unit within which line order is proof.
+
+    `source` is the file, `label` the line prefix that tells processes apart inside it ("" when the file is one process).
+    """
+
+    source: str
+    label: str = ""
+
+
+@frozen
+class Sighting:
+    """One event seen in one record.
+
+    `ordinal` orders sightings of one emitter. `text` is the record's matching line with wrappers peeled, as text for display
+    (invalid bytes escaped), at most TEXT_LIMIT characters.
+    """
+
+    event: str
+    emitter: Emitter
+    ordinal: int
+    line: int
+    start: int
+    end: int
+    instant: Instant = UNKNOWN
+    actor: Actor = NOBODY
+    fields: Mapping[str, Value] = field(factory=dict)
+    kind: Kind | None = None
+    severity: LogSeverity | None = None
+    text: str = ""
+
+    @property
+    def source(self) -> str:
+        """The file that the record stands in."""
+        return self.emitter.source
+
+
+TEXT_LIMIT: Final = 1000
+
+
+@frozen
+class Activity:
+    """When one emitter spoke: closed runs [lo, hi] in ns, in time order; inside a run no two lines are further apart than `floor`.
+
+    Bounded: when there are more than MAX_RUNS runs, `floor` doubles and runs closer than it merge. `frame` is an instant of
+    the same clock, zone and year knowledge as the runs (its lo and hi are those of the last line). Lines without any time are
+    counted in `untimed`, not in the runs.
+    """
+
+    emitter: Emitter
+    actor: Actor
+    kind: Kind | None
+    lines: int
+    untimed: int
+    floor: int
+    runs: tuple[tuple[int, int], ...] = ()
+    frame: Instant = UNKNOWN
+
+
+MAX_RUNS: Final = 4096
+
+
+@frozen
+class SourceCoverage:
+    """What was read of one source.
+
+    `layout` names wrappers and leaf, outermost first ("k8s_cri > torchrun_tee > c10d"). `truncated` says that bytes are
+    missing (a cut stream, an over-long line); `merged` counts lines that stand for repeats of other processes' lines;
+    `evicted` counts sightings dropped to stay within bounds.
+    """
+
+    source: str
+    layout: str = ""
+    bytes: int = 0
+    lines: int = 0
+    truncated: bool = False
+    merged: int = 0
+    evicted: int = 0
+    notes: tuple[str, ...] = ()
+    activities: tuple[Activity, ...] = ()
+    mtime: int | None = None
+
+
+@frozen
+class ErrorLine:
+    """A record of severity error or worse, kept in case no rule explains it; `count` like it (same template) were seen."""
+
+    template: str
+    emitter: Emitter
+    line: int
+    start: int
+    end: int
+    instant: Instant
+    actor: Actor
+    text: str
+    count: int = 1
+
+
+@frozen
+class Scan:
+    """The scan half's result over one or more sources; scans merge by concatenation."""
+
+    sightings: tuple[Sighting, ...] = ()
+    sources: tuple[SourceCoverage, ...] = ()
+    errors: tuple[ErrorLine, ...] = ()
+
+    def merge(self, other: Scan) -> Scan:
+        """Return the union of two scans over different sources."""
+        return Scan(self.sightings + other.sightings, self.sources + other.sources, self.errors + other.errors)
