@@ -72,12 +72,14 @@ class Instant:
 
     def comparable(self, other: Instant) -> bool:
         """Whether the two were read from clocks that have a common origin."""
-        return self._frame() == other._frame() and self.year == other.year
+        return self.frame == other.frame
 
-    def _frame(self) -> tuple[str, str]:
+    @property
+    def frame(self) -> tuple[str, str, bool]:
+        """What instants must have in common to be compared: the clock's origin, and whether the year is known."""
         if self.clock in {"wall", "arrival"}:
-            return ("wall", "")
-        return (self.clock, self.domain)
+            return ("wall", "", self.year)
+        return (self.clock, self.domain, self.year)
 
 
 UNKNOWN: Final = Instant(MIN, MAX, "none")

@@ -6,6 +6,7 @@ Rule mistakes are `Diagnostic`s: all mistakes of a file are collected, none hide
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Literal
 
@@ -97,6 +98,36 @@ class Diagnostic:
         ]
 
 
+@frozen
+class Source:
+    """The text of one rule file: turns character offsets into spans, and spans into diagnostics that quote their line."""
+
+    path: str
+    text: str = field(repr=False)
+    _starts: tuple[int, ...] = field(init=False, repr=False, eq=False)
+
+    @_starts.default
+    def _line_starts(self) -> tuple[int, ...]:
+        return (0, *(i + 1 for i, c in enumerate(self.text) if c == "\n"))
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the half-open character range [start, end) as a span of this file."""
+        row = bisect_right(self._starts, start) - 1
+        return Span(self.path, row + 1, start - self._starts[row] + 1, start, end)
+
+    def line(self, number: int) -> str:
+        """Return the text of a line, counted from 1, without its newline; "" when there is no such line."""
+        if not 1 <= number <= len(self._starts):
+            return ""
+        start = self._starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+    def diagnostic(self, code: str, message: str, span: Span, expected: str = "", hint: str = "") -> Diagnostic:
+        """Return an error about `span` that quotes the line on which it starts."""
+        return Diagnostic(code, message, span, self.line(span.line), expected, hint)
+
+
 # Every code, with the sentence that the reference documentation shows for it. Codes are never reused.
 CODES: dict[str, str] = {
     # 01xx: the text is not a rule file
@@ -122,6 +153,7 @@ CODES: dict[str, str] = {
     "E0305": "a value that its type does not admit",
     "E0306": "a range whose minimum is above its maximum",
     "E0307": "one capture name with two types in one event",
+    "E0308": "a capture named after an actor's field, of another type than that field",
     # 04xx: structure and bounds
     "E0401": "a rule without a required step",
     "E0402": "a rule without a finite span",
@@ -146,6 +178,8 @@ CODES: dict[str, str] = {
     "E0603": "a placeholder in a text that nothing fills",
     "E0604": "a rule that causes its own class",
     "E0605": "the rule's name is not its path",
+    "E0606": "a building block that holds a rule, or anything but events",
+    "E0607": "a taxonomy that is malformed or names an unknown class",
     # 09xx
     "E0901": "not supported yet",
     # L: advice

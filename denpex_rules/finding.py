@@ -208,3 +208,14 @@ class Report:
     unexplained: tuple[Unexplained, ...] = ()
     coverage: CoverageReport = CoverageReport()
     schema: str = SCHEMA
+
+
+@frozen
+class Explanation:
+    """How one rule came out for one key, clause by clause. `key` is in words ("job 4711", "" where nothing is known)."""
+
+    rule: str
+    key: str
+    outcome: Literal["confirmed", "inconclusive", "quiet"]
+    clauses: tuple[ClauseResult, ...]
+    evidence: tuple[Evidence, ...] = ()

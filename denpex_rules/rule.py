@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+import attrs
 from attrs import field, frozen
 
 from denpex_rules.errors import NOWHERE, Span
@@ -36,6 +37,7 @@ CERTAINTIES: Final[tuple[Certainty, ...]] = ("certain", "likely")
 Verb = Literal["require", "confirm", "refute", "unless"]
 VERBS: Final[tuple[Verb, ...]] = ("require", "confirm", "refute", "unless")
 
+PROGRESS: Final = "lib.progress#"  # in the ids of events that show that a job moves on
 SILENCE: Final = "silence"  # the pseudo event of a step that asks whether an actor said nothing
 
 
@@ -130,7 +132,7 @@ class Path:
 
     name: str
     field: str | None = None
-    span: Span = field(default=NOWHERE, eq=False)
+    span: Span = attrs.field(default=NOWHERE, eq=False)  # `field` is shadowed here
 
 
 @frozen

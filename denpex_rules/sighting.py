@@ -40,7 +40,13 @@ class Actor:
     def merge(self, other: Actor) -> Actor:
         """Return this actor with the parts that it lacks taken from `other`."""
         return Actor(
-            *(mine if mine is not None else theirs for mine, theirs in zip(_parts(self), _parts(other), strict=True)),
+            rank=other.rank if self.rank is None else self.rank,
+            local_rank=other.local_rank if self.local_rank is None else self.local_rank,
+            host=other.host if self.host is None else self.host,
+            device=other.device if self.device is None else self.device,
+            pid=other.pid if self.pid is None else self.pid,
+            job=other.job if self.job is None else self.job,
+            attempt=other.attempt if self.attempt is None else self.attempt,
         )
 
     def label(self) -> str:
@@ -57,10 +63,6 @@ class Actor:
         if not parts and self.pid is not None:
             parts.append(f"pid {self.pid}")
         return ", ".join(parts) or "unknown"
-
-
-def _parts(actor: Actor) -> tuple[int | str | None, ...]:
-    return (actor.rank, actor.local_rank, actor.host, actor.device, actor.pid, actor.job, actor.attempt)
 
 
 NOBODY: Final = Actor()

@@ -91,7 +91,7 @@ _SIZES: Final = {
     "b": 1,
     "byte": 1,
     "bytes": 1,
-    **{f"{p}{s}": 1024 ** (i + 1) for i, p in enumerate("kmgte") for s in ("b", "ib")},
+    **{f"{p}{s}": 1024 ** (i + 1) for i, p in enumerate("kmgtpe") for s in ("b", "ib")},
     **{p: 1024 ** (i + 1) for i, p in enumerate("kmgt")},
 }
 
@@ -168,7 +168,7 @@ BUILTIN: Final[Mapping[str, CaptureType]] = {
         ),
         CaptureType("busid", r"(?:0x)?[0-9a-fA-F]+", parse_busid, "device", "1b000", "an NCCL busId; canonical dddd:bb:dd"),
         CaptureType("device", r"[0-9A-Za-z_:.-]+", str, "device", "mlx5_3", "another device name, as printed"),
-        CaptureType("bytes", _NUMBER + r" ?(?:[KMGTE]i?B|[kmg]B|[Bb]ytes?|B)?", parse_bytes, "bytes", "2.50 GiB", "a size"),
+        CaptureType("bytes", _NUMBER + r" ?(?:[KMGTPE]i?B|[kmg]B|[Bb]ytes?|B)?", parse_bytes, "bytes", "2.50 GiB", "a size"),
         CaptureType("ns", _NUMBER, _scaled("ns"), "duration", "1000", "a number of nanoseconds"),
         CaptureType("us", _NUMBER, _scaled("us"), "duration", "1000", "a number of microseconds"),
         CaptureType("ms", _NUMBER, _scaled("ms"), "duration", "1800000", "a number of milliseconds"),

@@ -2,8 +2,8 @@
 
     python bench/faults/run.py OUT --runs 3 [--fault kill --fault stop] [--nodes 2]
 
-Each run is a folder OUT/<fault>-<seed>: an agent's `console.log` (torchrun's own stdout and stderr), its `logs/` (the tree
-of --log-dir), and `truth.json`. With several nodes each agent has its own folder, `node-0`, `node-1` …, in it.
+Each run is a folder OUT/<fault>-<seed>: an agent's `console.log` (torchrun's own stdout and stderr), its `logs/` (the
+tree of --log-dir), and `truth.json`. With several nodes each agent has its own folder in it, `node-0` and so on.
 Needs a Python that has torch; nothing else beyond the standard library.
 """
 
@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -95,7 +95,7 @@ def agent_folders(run_dir: Path) -> list[Path]:
 
 
 def views(run_dir: Path) -> dict[str, list[Path]]:
-    """What different users would have kept of a run: everything, the console, the ranks' files, one innocent rank's file."""
+    """What users would have kept of a run: everything, the consoles, the ranks' files, or one innocent rank's file."""
     agents = agent_folders(run_dir)
     consoles, trees = [a / "console.log" for a in agents], [a / "logs" for a in agents]
     victim = json.loads((run_dir / "truth.json").read_text())["victim"]
@@ -150,7 +150,7 @@ def strike(run: Run, agents: list[subprocess.Popen[bytes]]) -> str | None:
     if run.spec.signal is None:
         return str(note["instant"])
     time.sleep(run.draw[2])
-    instant = datetime.now(timezone.utc).isoformat()
+    instant = datetime.now(UTC).isoformat()
     os.kill(note["pid"], run.spec.signal)
     return instant
 
@@ -167,11 +167,16 @@ def finish(agents: list[subprocess.Popen[bytes]]) -> list[int]:
     return [agent.returncode for agent in agents]
 
 
-def root_causes(run_dir: Path) -> list[int]:
-    """The ranks that the agents' "Root Cause" blocks name, by the time they give."""
+def root_causes(run_dir: Path) -> list[tuple[str, int]]:
+    """Time and rank of every agent's "Root Cause" block, earliest first."""
     texts = [(folder / "console.log").read_text(errors="replace") for folder in agent_folders(run_dir)]
-    blocks = sorted((block["time"], int(block["rank"])) for text in texts for block in ROOT_CAUSE.finditer(text))
-    return [rank for _, rank in blocks]
+    return sorted((block["time"], int(block["rank"])) for text in texts for block in ROOT_CAUSE.finditer(text))
+
+
+def earliest(causes: list[tuple[str, int]]) -> int | None:
+    """The rank of the earliest root cause; none if there is no block, or two agents name two ranks in one second."""
+    ranks = {rank for moment, rank in causes if moment == causes[0][0]}
+    return ranks.pop() if len(ranks) == 1 else None
 
 
 def execute(run: Run) -> dict[str, object]:
@@ -190,7 +195,7 @@ def execute(run: Run) -> dict[str, object]:
         "victim": None if run.spec.harmless else victim,
         "step": None if run.fault == "healthy" else step,
         "instant": None if run.fault == "healthy" else instant,
-        "torchrun_root_cause_rank": causes[0] if causes else None,
+        "torchrun_root_cause_rank": earliest(causes),
         "torchrun_root_causes": causes,
         "agent_exit_codes": codes,
         "seed": run.seed,

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -29,12 +29,13 @@ class StepHook:
         return cls(**options) if options.pop("rank", None) == rank else cls()
 
     def __call__(self, step: int) -> None:
+        """Act if this is the step."""
         if step == self.step:
             self._write_note()
             ACTIONS[self.action](self)
 
     def _write_note(self) -> None:
-        note = {"pid": os.getpid(), "instant": datetime.now(timezone.utc).isoformat()}
+        note = {"pid": os.getpid(), "instant": datetime.now(UTC).isoformat()}
         partial = Path(self.note).with_suffix(".partial")
         partial.write_text(json.dumps(note))
         partial.rename(self.note)

@@ -65,7 +65,10 @@ def main(args: argparse.Namespace) -> None:
     dist.init_process_group("gloo", timeout=timedelta(seconds=args.timeout))
     log.info(
         "rank %d of %d ready, local rank %s, pid %d",
-        dist.get_rank(), dist.get_world_size(), os.environ["LOCAL_RANK"], os.getpid(),
+        dist.get_rank(),
+        dist.get_world_size(),
+        os.environ["LOCAL_RANK"],
+        os.getpid(),
     )
     train(args)
     dist.barrier()

@@ -1,0 +1,454 @@
+"""The step machines: sightings of one timeline to matches of one rule.
+
+The meaning is specified in docs/explanation/semantics.md; section numbers below refer to it. A machine is the rule's required
+steps in written order; its state is the assignment built so far. It tries candidates in canonical order and backtracks, with a
+budget, so that live state and work stay bounded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, product
+from typing import Literal
+
+from attrs import define, evolve, field, frozen
+
+from denpex_rules.attribution import Bound
+from denpex_rules.clock import MAX, MIN, SECOND, Order, format_duration
+from denpex_rules.coverage import Whom, absence, silence
+from denpex_rules.evaluate import FALSE, TRUE, Ruling, Scope, Truth, all_of, field_of
+from denpex_rules.pool import KeyValue, Pool, episodes_of, pools
+from denpex_rules.rule import SILENCE, Call, Event, Expression, Path, Rule, Step
+from denpex_rules.sighting import Sighting
+from denpex_rules.timeline import Need, Timeline, point_of
+
+Outcome = Literal["confirmed", "inconclusive", "quiet"]
+MINIMAL_TRIED = 8  # triggers that may all have been first, and are each tried (4.8)
+BUDGET = 20_000  # judged candidates per episode; beyond it the match is inconclusive
+
+
+@frozen
+class Clause:
+    """How one step of a match came out; `sightings` are what it is bound to, `miss` the nearest miss in seconds."""
+
+    step: Step
+    truth: Truth
+    reason: str = ""
+    sightings: Bound = ()
+    needs: tuple[Need, ...] = ()
+    miss: float | None = None
+
+
+@frozen
+class Match:
+    """One rule matched (or nearly) in one episode of one key.
+
+    `triggers` are all sightings of the episode that satisfy the trigger's own conditions; `rivals` are matches of other triggers
+    that may have been first.
+    """
+
+    rule: Rule
+    key: KeyValue
+    outcome: Outcome
+    scope: Scope = field(eq=False, repr=False)
+    clauses: tuple[Clause, ...] = ()
+    triggers: Bound = ()
+    rivals: tuple[Match, ...] = ()
+
+    @property
+    def bindings(self) -> Mapping[str, Bound]:
+        """The sightings that each bound step stands for."""
+        return {name: bound for name, bound in self.scope.bindings.items() if bound}
+
+    def clause(self, name: str) -> Clause | None:
+        """Return the clause of a step by its name."""
+        return next((c for c in self.clauses if c.step.name == name), None)
+
+
+class _OverBudget(Exception):
+    """The search for an assignment was cut off."""
+
+
+def match_rule(rule: Rule, events: Mapping[str, Event], timeline: Timeline) -> list[Match]:
+    """Return a rule's matches, one for each episode of each key, quiet ones included, in canonical order.
+
+    Args:
+        rule: the rule.
+        events: all events by id.
+        timeline: the resolved sightings and coverage.
+    """
+    matches = []
+    for key, pool in pools(rule, timeline):
+        machine = _Machine(rule, events, timeline, key, pool)
+        matches += [evolve(machine, episode=episode, judged=0).run() for episode in episodes_of(rule, machine.triggers())]
+    return matches
+
+
+@define
+class _Machine:
+    """Finds the first assignment of one episode."""
+
+    rule: Rule
+    events: Mapping[str, Event]
+    timeline: Timeline
+    key: KeyValue
+    pool: Pool
+    episode: Bound = ()
+    judged: int = 0
+
+    def triggers(self) -> Bound:
+        """Return the trigger's sightings that its own conditions do not exclude."""
+        scope = self._empty()
+        found = self.pool.of(self.rule.trigger.event)
+        return tuple(s for s in found if scope.where(self.rule.trigger, s).truth is not Truth.FALSE)
+
+    def run(self) -> Match:
+        """Return the episode's match: confirmed, else inconclusive, else quiet."""
+        try:
+            for strict in (True, False):
+                reaching = self._reaching(strict=strict)
+                if reaching:
+                    return self._of_rivals(reaching)
+        except _OverBudget:
+            return self._cut_off()
+        return self._quiet()
+
+    def _reaching(self, *, strict: bool) -> list[tuple[Scope, tuple[Clause, ...]]]:
+        """Return the first assignment of each trigger that reaches one and may have been the first to (4.8)."""
+        reaching: list[tuple[Scope, tuple[Clause, ...]]] = []
+        for trigger in _picked(self.rule.trigger, self.episode):
+            if len(reaching) > MINIMAL_TRIED or self._beaten(trigger, reaching):
+                continue
+            found = next(self._assign(0, self._empty(), (), trigger, strict=strict), None)
+            if found is not None:
+                reaching.append(found)
+        return [r for r in reaching if not self._beaten(self._trigger(r[0]), reaching)]
+
+    def _beaten(self, trigger: Sighting, reaching: list[tuple[Scope, tuple[Clause, ...]]]) -> bool:
+        wanted = Order.BEFORE if self.rule.trigger.pick == "first" else Order.AFTER
+        points = (point_of(self._trigger(scope)) for scope, _ in reaching)
+        return any(self.timeline.order(other, point_of(trigger)) is wanted for other in points)
+
+    def _of_rivals(self, reaching: list[tuple[Scope, tuple[Clause, ...]]]) -> Match:
+        true = all(c.truth is Truth.TRUE for c in reaching[0][1])
+        outcome: Outcome = "confirmed" if true else "inconclusive"
+        first, *others = (self._match(outcome, found) for found in reaching[: MINIMAL_TRIED + 1])
+        return evolve(first, rivals=tuple(others))
+
+    def _empty(self) -> Scope:
+        lets = {let.name: let.value for let in self.rule.lets}
+        names = {step.name: step.event for step in self.rule.steps}
+        return Scope(self.timeline, self.events, lets, {}, names, self._gather)
+
+    def _gather(self, name: str, scope: Scope) -> Bound:
+        """Return all sightings for which a step is true: what `victim` and built-ins take (7)."""
+        step = next(s for s in self.rule.steps if s.name == name)
+        if step.event == SILENCE:
+            return ()
+        true, _ = self._candidates(step, scope, frozenset())
+        return true or scope.bindings.get(name, ())
+
+    def _assign(
+        self, index: int, scope: Scope, clauses: tuple[Clause, ...], trigger: Sighting, *, strict: bool
+    ) -> Iterator[tuple[Scope, tuple[Clause, ...]]]:
+        """Yield a trigger's assignments in order (4.4, 4.5); guards are asked as soon as all that they refer to is bound."""
+        required = self.rule.required
+        if index == len(required):
+            span = self._span(scope)
+            if span.truth is not Truth.FALSE:
+                yield scope, clauses
+            return
+        step = required[index]
+        used = frozenset(id(s) for c in clauses for s in c.sightings)
+        for clause in self._bindings(step, scope, used, trigger if index == 0 else None, strict=strict):
+            bound = scope.bind(step.name, clause.sightings)
+            guards = tuple(self._guard(g, bound) for g in self.rule.steps if g.verb == "unless" and self._due(g, index))
+            verdict = all_of(Ruling(g.truth) for g in guards).truth
+            if verdict is Truth.FALSE or (strict and verdict is not Truth.TRUE):
+                continue
+            yield from self._assign(index + 1, bound, (*clauses, clause, *guards), trigger, strict=strict)
+
+    def _due(self, guard: Step, index: int) -> bool:
+        """Whether a guard refers to required step `index` as the last of those that it needs."""
+        names = [s.name for s in self.rule.required]
+        needed = [names.index(n) for n in references(guard, self.rule) if n in names]
+        return max(needed, default=0) == index
+
+    def _span(self, scope: Scope) -> Ruling:
+        first = scope.bindings[self.rule.trigger.name][0].instant
+        bound = [scope.bindings[step.name][0].instant for step in self.rule.required if scope.bindings.get(step.name)]
+        timed = [i for i in bound if i.known and i.lo > MIN and i.hi < MAX and i.comparable(first)]
+        if timed and max(i.lo for i in timed) - min(i.hi for i in timed) > self.rule.span_ns:
+            return FALSE
+        return TRUE
+
+    # ---- candidates of one step
+
+    def _bindings(
+        self, step: Step, scope: Scope, used: frozenset[int], trigger: Sighting | None, *, strict: bool
+    ) -> Iterator[Clause]:
+        if step.event == SILENCE:
+            ruling = silence(step, scope)
+            if ruling.truth is Truth.TRUE or (not strict and ruling.truth is Truth.UNDETERMINED):
+                yield Clause(step, ruling.truth, ruling.reason, (), ruling.needs)
+            return
+        if step.count is not None:
+            true, open_ = self._countable(step, scope, used, trigger)
+            yield from self._counted(step, scope, true, open_, strict=strict)
+            return
+        true, open_ = self._candidates(step, scope, used, (trigger,) if trigger else None)
+        for sighting in _picked(step, true):
+            yield Clause(step, Truth.TRUE, "", (sighting,))
+        if strict:
+            return
+        for sighting in _picked(step, tuple(s for s, _ in open_)):
+            ruling = next(r for s, r in open_ if s is sighting)
+            yield Clause(step, Truth.UNDETERMINED, ruling.reason, (sighting,), ruling.needs)
+        if not true and trigger is None:
+            ruling = self._absence(step, scope)
+            if ruling.truth is Truth.UNDETERMINED:
+                yield Clause(step, Truth.UNDETERMINED, ruling.reason, (), ruling.needs)
+
+    def _countable(
+        self, step: Step, scope: Scope, used: frozenset[int], trigger: Sighting | None
+    ) -> tuple[Bound, list[tuple[Sighting, Ruling]]]:
+        """Return what a counting step may take: candidates within the span of the trigger, a trigger and those after it."""
+        first = trigger or self._trigger(scope)
+        pool = self.episode[self.episode.index(trigger) :] if trigger else self._narrowed(step, scope)
+        near = tuple(s for s in pool if _within(self.rule.span_ns, first, s))
+        return self._candidates(step, scope, used, near)
+
+    def _counted(
+        self, step: Step, scope: Scope, true: Bound, open_: list[tuple[Sighting, Ruling]], *, strict: bool
+    ) -> Iterator[Clause]:
+        clause = self._count(step, scope, true, open_)
+        if clause.truth is Truth.TRUE or (not strict and clause.truth is Truth.UNDETERMINED):
+            yield clause
+
+    def _count(self, step: Step, scope: Scope, true: Bound, open_: list[tuple[Sighting, Ruling]]) -> Clause:
+        assert step.count is not None
+        if _enough(step, true):
+            return Clause(step, Truth.TRUE, "", true)
+        both = self._in_pool_order(step, (*true, *(s for s, _ in open_)))
+        if _may_be_enough(step, both):
+            if not open_:
+                return Clause(step, Truth.UNDETERMINED, "they may lie further apart than their clocks tell", both)
+            return Clause(step, Truth.UNDETERMINED, open_[0][1].reason, both, open_[0][1].needs)
+        if not scope.bindings.get(self.rule.trigger.name):
+            scope = scope.bind(self.rule.trigger.name, both[:1] or self.episode[:1])
+        ruling = self._absence(step, scope)
+        reason = ruling.reason if ruling.truth is Truth.UNDETERMINED else f"{len(true)} of {step.count.least} were seen"
+        return Clause(step, ruling.truth, reason, both, ruling.needs)
+
+    def _in_pool_order(self, step: Step, sightings: Iterable[Sighting]) -> Bound:
+        wanted = {id(s) for s in sightings}
+        return tuple(s for s in self.pool.of(step.event) if id(s) in wanted)
+
+    def _candidates(
+        self, step: Step, scope: Scope, used: frozenset[int], triggers: Bound | None = None
+    ) -> tuple[Bound, list[tuple[Sighting, Ruling]]]:
+        """Return the true candidates and the undetermined ones, in canonical order."""
+        true: list[Sighting] = []
+        open_: list[tuple[Sighting, Ruling]] = []
+        for sighting in triggers if triggers is not None else self._narrowed(step, scope):
+            if id(sighting) in used:
+                continue
+            self.judged += 1
+            if self.judged > BUDGET + 50 * len(self.pool.of(step.event)):
+                raise _OverBudget
+            ruling = scope.judge(step, sighting)
+            if ruling.truth is Truth.TRUE:
+                true.append(sighting)
+            elif ruling.truth is Truth.UNDETERMINED:
+                open_.append((sighting, ruling))
+        return tuple(true), open_
+
+    def _narrowed(self, step: Step, scope: Scope) -> Bound:
+        """Return the sightings that a condition on an own field leaves: the join, by index instead of by scan."""
+        for condition in step.where:
+            left = condition.left
+            if condition.operator == "==" and isinstance(left, Path) and left.field is None and left.name not in scope.lets:
+                value = getattr(scope.value(condition.right), "value", None)
+                if isinstance(value, int | str):
+                    own_type = dict(self.events[step.event].captures).get(left.name)
+                    if own_type != "ranks":
+                        return self.pool.where(step.event, left.name, value)
+        return self.pool.of(step.event)
+
+    def _trigger(self, scope: Scope) -> Sighting:
+        return scope.bindings[self.rule.trigger.name][0]
+
+    # ---- guards and confirming clauses (6, 9)
+
+    def _guard(self, step: Step, scope: Scope) -> Clause:
+        clause = self._ask(step, scope)
+        flipped = {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE}.get(clause.truth, clause.truth)
+        reason = clause.reason or (f"`{step.name}` was seen" if flipped is Truth.FALSE else "")
+        return Clause(step, flipped, reason, (), clause.needs)
+
+    def _ask(self, step: Step, scope: Scope) -> Clause:
+        """Return how a step that consumes nothing came out."""
+        if step.event == SILENCE:
+            ruling = silence(step, scope)
+            return Clause(step, ruling.truth, ruling.reason, (), ruling.needs)
+        true, open_ = self._candidates(step, scope, frozenset())
+        if step.count is not None:
+            return self._count(step, scope, true, open_)
+        if true:
+            return Clause(step, Truth.TRUE, "", (_picked(step, true)[0],))
+        if open_:
+            sighting, ruling = open_[0]
+            return Clause(step, Truth.UNDETERMINED, ruling.reason, (sighting,), ruling.needs)
+        ruling = self._absence(step, scope)
+        return Clause(step, ruling.truth, ruling.reason, (), ruling.needs, self._miss(step, scope))
+
+    def _absence(self, step: Step, scope: Scope) -> Ruling:
+        keyed = dict(self.pool.fields)
+        rank, host = keyed.get("rank"), keyed.get("host")
+        named = Whom(rank if isinstance(rank, int) else None, host if isinstance(host, str) else None)
+        return absence(self.rule, step, scope, self._trigger(scope), named)
+
+    def _confirming(self, scope: Scope) -> tuple[Scope, tuple[Clause, ...]]:
+        clauses = []
+        for step in self.rule.steps:
+            if step.verb in {"confirm", "refute"}:
+                clause = self._ask(step, scope)
+                clauses.append(clause)
+                if clause.truth is Truth.TRUE:
+                    scope = scope.bind(step.name, clause.sightings)
+        return scope, tuple(clauses)
+
+    def _miss(self, step: Step, scope: Scope) -> float | None:
+        """Return by how many seconds the nearest sighting that meets the conditions misses the window."""
+        if step.window is None:
+            return None
+        window = step.window
+        fitting = [s for s in self._narrowed(step, scope) if scope.where(step, s).truth is not Truth.FALSE]
+        return min((m for s in fitting if (m := scope.miss(window, s)) is not None), default=None)
+
+    # ---- results
+
+    def _match(self, outcome: Outcome, found: tuple[Scope, tuple[Clause, ...]]) -> Match:
+        scope, clauses = found
+        scope, confirming = self._confirming(scope)
+        order = {step.name: i for i, step in enumerate(self.rule.steps)}
+        ordered = tuple(sorted((*clauses, *confirming), key=lambda c: order[c.step.name]))
+        return Match(self.rule, self.key, outcome, scope, ordered, self._own(scope))
+
+    def _own(self, scope: Scope) -> Bound:
+        return tuple(s for s in self.episode if scope.where(self.rule.trigger, s).truth is Truth.TRUE)
+
+    def _quiet(self) -> Match:
+        """Return the quiet match with the clauses of the attempt that gets furthest, for explanations."""
+        scope, clauses = self._empty(), [self._attempt(self._empty())]
+        scope = scope.bind(self.rule.trigger.name, clauses[0].sightings or self.episode[:1])
+        for step in self.rule.required[1:]:
+            clause = self._ask(step, scope)
+            clauses.append(clause)
+            scope = scope.bind(step.name, clause.sightings)
+        clauses += [self._guard(g, scope) for g in self.rule.steps if g.verb == "unless"]
+        scope, confirming = self._confirming(scope)
+        return Match(self.rule, self.key, "quiet", scope, (*clauses, *confirming), self._own(scope))
+
+    def _attempt(self, scope: Scope) -> Clause:
+        """Return how the trigger itself came out at its best."""
+        step, first = self.rule.trigger, _picked(self.rule.trigger, self.episode)[0]
+        if step.count is not None:
+            return self._count(step, scope, *self._countable(step, scope, frozenset(), self.episode[0]))
+        ruling = scope.judge(step, first)
+        return Clause(step, ruling.truth, ruling.reason, (first,), ruling.needs)
+
+    def _cut_off(self) -> Match:
+        step = self.rule.trigger
+        scope = self._empty().bind(step.name, self.episode[:1])
+        reason = f"the search was cut off after {BUDGET} candidates"
+        clause = Clause(step, Truth.UNDETERMINED, reason, self.episode[:1])
+        return Match(self.rule, self.key, "inconclusive", scope, (clause,), self._own(scope))
+
+
+def _picked(step: Step, sightings: Bound) -> Bound:
+    """Return candidates in the order in which a step takes them (4.3)."""
+    if step.pick == "first":
+        return sightings
+    known = [s for s in sightings if s.instant.known]
+    return (*reversed(known), *(s for s in sightings if not s.instant.known))
+
+
+def _within(span_ns: int, trigger: Sighting, sighting: Sighting) -> bool:
+    a, b = trigger.instant, sighting.instant
+    if not a.known or not b.known or not a.comparable(b):
+        return True
+    return b.lo - a.hi <= span_ns and a.lo - b.hi <= span_ns
+
+
+def _enough(step: Step, sightings: Bound) -> bool:
+    """Whether sightings certainly suffice for a step's count (7)."""
+    count = step.count
+    assert count is not None
+    if count.span_ns is None:
+        return _number(sightings, count.distinct) >= count.least
+    timed = sorted((s for s in sightings if s.instant.known), key=lambda s: s.instant.hi)
+    for i, last in enumerate(timed):
+        lo = last.instant.hi - count.span_ns
+        inside = [s for s in timed[: i + 1] if s.instant.comparable(last.instant) and s.instant.lo >= lo]
+        if _number(inside, count.distinct) >= count.least:
+            return True
+    return False
+
+
+def _may_be_enough(step: Step, sightings: Bound) -> bool:
+    """Whether sightings may suffice for a step's count, their instants placed as favourably as they allow (7).
+
+    Instants that can't be compared constrain each other in nothing, so each clock brings the fullest span of its own.
+    """
+    count = step.count
+    assert count is not None
+    if count.span_ns is None or _number(sightings, count.distinct) < count.least:
+        return _number(sightings, count.distinct) >= count.least
+    groups: dict[object, list[Sighting]] = defaultdict(list)
+    for sighting in sightings:
+        groups[sighting.instant.frame if sighting.instant.known else None].append(sighting)
+    anywhere = groups.pop(None, [])
+    spans = [[_may_follow(first, found, count.span_ns) for first in found] for found in groups.values()]
+    return any(_number((*anywhere, *chain(*choice)), count.distinct) >= count.least for choice in product(*spans))
+
+
+def _may_follow(first: Sighting, others: Iterable[Sighting], span_ns: int) -> list[Sighting]:
+    """Return those that may lie in a span that starts when `first` ends at the latest."""
+    start = first.instant.hi
+    return [s for s in others if s.instant.lo <= start + span_ns and s.instant.hi >= start]
+
+
+def _number(sightings: Iterable[Sighting], distinct: str | None) -> int:
+    if distinct is None:
+        return sum(1 for _ in sightings)
+    values = {getattr(field_of(s, distinct), "value", None) for s in sightings}
+    return len(values - {None})
+
+
+def references(step: Step, rule: Rule) -> frozenset[str]:
+    """Return the names of the steps that a step's conditions and window refer to, through lets too."""
+    names: set[str] = set()
+    lets = {let.name: let.value for let in rule.lets}
+    pending: list[Expression] = [side for c in step.where for side in (c.left, c.right)]
+    if step.window is not None:
+        for anchor in (step.window.lo, step.window.hi):
+            if anchor is not None:
+                names.add(anchor.step)
+                names.update(term.name for _, term in anchor.terms if isinstance(term, Path))
+    while pending:
+        expression = pending.pop()
+        if isinstance(expression, Call):
+            pending.extend(expression.args)
+        elif isinstance(expression, Path):
+            if expression.name in lets and expression.field is None:
+                pending.append(lets.pop(expression.name))
+            else:
+                names.add(expression.name)
+    return frozenset(names) & frozenset(s.name for s in rule.steps)
+
+
+def describe_miss(miss: float) -> str:
+    """Return a nearest miss in words."""
+    return f"nearest miss: {format_duration(round(miss * SECOND))} outside"

@@ -1,0 +1,260 @@
+"""Whether a missing line proves anything: absence over an interval, and the silence of an actor."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+
+from attrs import frozen
+
+from denpex_rules.attribution import Unknown
+from denpex_rules.clock import MAX, MIN, Instant, format_duration, format_time
+from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
+from denpex_rules.rule import Kind, Rule, Step
+from denpex_rules.sighting import Sighting
+from denpex_rules.timeline import Need, Point, Presence, Timeline, spoke
+
+
+@frozen
+class Whom:
+    """The actor that a step's conditions single out, as far as it is known."""
+
+    rank: int | None = None
+    host: str | None = None
+
+
+Run = tuple[int, int]
+
+
+@frozen
+class Span:
+    """The closed interval [lo, hi] of a silence in ns, and the skew between the actor's clock and the anchor's."""
+
+    lo: int
+    hi: int
+    skew: int
+
+
+@frozen
+class Interval:
+    """A closed interval in ns; a side that is None reaches as far as was read. `frame` names the clock; None: unknown bounds."""
+
+    lo: int | None
+    hi: int | None
+    frame: Instant | None
+
+
+def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
+    """Return the actor that `where rank == …`, `where host == …` or the match's key names; Unknown when the value is."""
+    rank = keyed.rank if keyed else None
+    host = keyed.host if keyed else None
+    for condition in step.where:
+        own = getattr(condition.left, "name", None) if getattr(condition.left, "field", "") is None else None
+        if condition.operator != "==" or own not in {"rank", "host"}:
+            continue
+        value = scope.value(condition.right)
+        if isinstance(value, Unknown):
+            return value
+        if own == "rank" and isinstance(value.value, int):
+            rank = value.value
+        elif own == "host" and isinstance(value.value, str):
+            host = value.value
+    return Whom(rank, host)
+
+
+def absence(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom | None = None) -> Ruling:
+    """Return FALSE where it is proven that nothing fits a step, else UNDETERMINED with the log that would have to be read."""
+    actor = whom(step, scope, keyed)
+    if isinstance(actor, Unknown):
+        return Ruling(Truth.UNDETERMINED, actor.reason, actor.needs)
+    interval = _interval(rule, step, scope, trigger)
+    kinds = scope.events[step.event].kinds or scope.timeline.kinds or ("rank",)
+    needs = [need for kind in kinds for need in _uncovered(scope.timeline, step.event, kind, actor, interval)]
+    if not needs:
+        return FALSE
+    if interval.frame is None and not scope.timeline.untimed:
+        return Ruling(Truth.UNDETERMINED, "the interval to look in is not known", tuple(needs))
+    return Ruling(Truth.UNDETERMINED, f"{needs[0].text()} was not read", tuple(needs))
+
+
+def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interval:
+    window, strict = step.window, step.verb == "require"
+    lo_anchor = window.lo if window else None
+    hi_anchor = window.hi if window else None
+    lo_point = scope.anchor(lo_anchor) if lo_anchor else None
+    hi_point = scope.anchor(hi_anchor) if hi_anchor else None
+    if (lo_anchor and lo_point is None) or (hi_anchor and hi_point is None):
+        return Interval(None, None, None)
+    frame = next((p.instant for p in (lo_point, hi_point) if p is not None), trigger.instant)
+    if not frame.known:
+        return Interval(None, None, None)
+    if (lo_point and not lo_point.instant.comparable(frame)) or (hi_point and not hi_point.instant.comparable(frame)):
+        return Interval(None, None, None)
+    lo = lo_point.instant.lo if lo_point else None
+    hi = hi_point.instant.hi if hi_point else None
+    if strict and trigger.instant.comparable(frame):
+        lo = trigger.instant.lo - rule.span_ns if lo is None else lo
+        hi = trigger.instant.hi + rule.span_ns if hi is None else hi
+    return Interval(lo, hi, frame)
+
+
+def _uncovered(timeline: Timeline, event: str, kind: Kind, actor: Whom, interval: Interval) -> list[Need]:
+    """Return what of a kind would have to be read before absence is proven; nothing when it is."""
+    found = timeline.present(kind, actor.rank, actor.host)
+    need = Need(kind, actor.rank, actor.host, interval.lo, interval.hi)
+    if not found:
+        return [need]
+    groups: dict[object, list[Presence]] = {}
+    for presence in found:
+        groups.setdefault(_actor_key(presence, kind), []).append(presence)
+    missing = [_need_of(key, kind, interval) for key, group in groups.items() if not _covers(timeline, group, event, interval)]
+    if kind == "rank" and actor.rank is None and actor.host is None and timeline.topology.world_size is not None:
+        seen = {p.activity.actor.rank for p in found}
+        absent = [r for r in range(min(timeline.topology.world_size, 100_000)) if r not in seen]
+        missing += [Need("rank", rank=r, lo=interval.lo, hi=interval.hi) for r in absent[:64]]
+    return missing
+
+
+def _actor_key(presence: Presence, kind: Kind) -> object:
+    actor = presence.activity.actor
+    if kind == "rank" and actor.rank is not None:
+        return ("rank", actor.rank)
+    if kind != "rank" and actor.host is not None:
+        return ("host", actor.host)
+    return ("emitter", presence.activity.emitter)
+
+
+def _need_of(key: object, kind: Kind, interval: Interval) -> Need:
+    assert isinstance(key, tuple)
+    rank = key[1] if key[0] == "rank" else None
+    host = key[1] if key[0] == "host" else None
+    return Need(kind, rank, host, interval.lo, interval.hi)
+
+
+def _covers(timeline: Timeline, group: list[Presence], event: str, interval: Interval) -> bool:
+    """Whether one emitter of an actor covers the interval and proves what it does not show."""
+    honest = [p for p in group if timeline.proves_absence(p, event)]
+    if interval.frame is None:
+        return bool(honest) and interval.lo is None and interval.hi is None and timeline.untimed
+    return any(_reaches(timeline, p, interval) for p in honest)
+
+
+def _reaches(timeline: Timeline, presence: Presence, interval: Interval) -> bool:
+    reach = timeline.reach(presence)
+    if interval.lo is None and interval.hi is None:
+        return True
+    if reach is None or interval.frame is None or not presence.activity.frame.comparable(interval.frame):
+        return False
+    first, last = reach
+    if interval.hi is None:
+        return last >= (interval.lo or MIN)
+    if interval.lo is None:
+        return first <= interval.hi
+    return first <= interval.lo and interval.hi <= last
+
+
+def silence(step: Step, scope: Scope) -> Ruling:
+    """Return whether the actor of a silence step said nothing for the step's duration after its anchor."""
+    actor = whom(step, scope)
+    if isinstance(actor, Unknown):
+        return Ruling(Truth.UNDETERMINED, actor.reason, actor.needs)
+    anchor = scope.anchor(step.window.lo) if step.window and step.window.lo else None
+    if anchor is None or anchor.instant.hi == MAX:
+        return Ruling(Truth.UNDETERMINED, "when the silence would begin is not known")
+    lo, hi = anchor.instant.hi, anchor.instant.hi + (step.duration or 0)
+    need = (Need("rank", actor.rank, actor.host, lo, hi),)
+    found = scope.timeline.present(rank=actor.rank, host=actor.host)
+    name = f"rank {actor.rank}" if actor.rank is not None else f"host {actor.host}"
+    if not found:
+        return Ruling(Truth.UNDETERMINED, f"no log of {name} was read", need)
+    timed = [p for p in found if p.timed and p.activity.frame.comparable(anchor.instant)]
+    if not timed:
+        return Ruling(Truth.UNDETERMINED, f"the lines of {name} carry no time that can be compared", need)
+    skew = max(scope.timeline.skew_between(anchor, Point(anchor.instant, p.activity.actor.host, p.activity.emitter)) for p in timed)
+    return _silent(scope.timeline, timed, Span(lo, hi, skew), name, need)
+
+
+def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, need: tuple[Need, ...]) -> Ruling:
+    runs = _union(sorted(run for p in timed for run in p.activity.runs))
+    floor = max(p.activity.floor for p in timed)
+    words = _spoke_inside(runs, floor, span)
+    if words is not None:
+        return Ruling(Truth.FALSE, f"{name} spoke {words}")
+    lost = _lost(timeline, timed, floor, span, name)
+    if lost:
+        return Ruling(Truth.UNDETERMINED, lost, need)
+    if spoke(runs, span.lo - span.skew, span.hi + span.skew) and not _only_before(runs, span):
+        return Ruling(Truth.UNDETERMINED, f"a line of {name} may lie inside or outside the interval", need)
+    before = [run for run in runs if run[0] <= span.lo]
+    if not before:
+        return Ruling(Truth.FALSE, f"{name} never spoke before {format_time(span.lo)}: it can't fall silent")
+    return _unusual(timeline, timed, runs, before, floor, span, name, need)
+
+
+def _unusual(
+    timeline: Timeline,
+    timed: list[Presence],
+    runs: list[Run],
+    before: list[Run],
+    floor: int,
+    span: Span,
+    name: str,
+    need: tuple[Need, ...],
+) -> Ruling:
+    """Return TRUE when the silence is longer than what is usual for the actor."""
+    if sum(p.activity.lines - p.activity.untimed for p in timed) < _FEW_LINES:
+        return Ruling(Truth.UNDETERMINED, f"{name} printed too few lines to tell silence from rarity", need)
+    last = min(before[-1][1], span.lo)
+    end = max(reach[1] for p in timed if (reach := timeline.reach(p)) is not None)
+    after = next((run[0] for run in runs if run[0] > span.lo), end)
+    gaps = [b[0] - a[1] for a, b in pairwise(before)]
+    longest = max([0, *gaps, *(floor for run in before if run[1] > run[0])])
+    if after - last < _TIMES * longest:
+        usual = format_duration(longest)
+        return Ruling(Truth.UNDETERMINED, f"{name} speaks too rarely: its longest gap before is {usual}", need)
+    return Ruling(Truth.TRUE, f"{name} said nothing from {format_time(last)} for {format_duration(after - last)}")
+
+
+def _spoke_inside(runs: list[Run], floor: int, span: Span) -> str | None:
+    """Return when the actor certainly spoke inside the interval, narrowed by the skew; None when it did not for certain."""
+    lo, hi = span.lo + span.skew, span.hi - span.skew
+    for run in runs[bisect_left(runs, lo, key=lambda run: run[1]) :]:
+        if run[0] > hi:
+            return None
+        if (lo <= run[0] and run[1] <= hi) or min(run[1], hi) - max(run[0], lo) > floor:
+            return f"at {format_time(max(run[0], lo))}"
+    return None
+
+
+def _lost(timeline: Timeline, timed: list[Presence], floor: int, span: Span, name: str) -> str:
+    """Return why the actor's log can't prove silence, "" when it can."""
+    if any(timeline.merged(p) for p in timed):
+        return f"the log of {name} merges repeats of other processes"
+    if any(not timeline.proves_absence(p, "") for p in timed):
+        return f"the log of {name} is truncated"
+    if floor > span.hi - span.lo:
+        return f"the activity of {name} is kept too coarsely to tell"
+    ends = [reach[1] for p in timed if (reach := timeline.reach(p)) is not None]
+    if min(ends) < span.hi:
+        return f"the log of {name} ends at {format_time(min(ends))}: too early to prove silence"
+    return ""
+
+
+def _only_before(runs: list[Run], span: Span) -> bool:
+    """Whether the lines near the interval all certainly come before it."""
+    near = [run for run in runs if run[1] >= span.lo - span.skew and run[0] <= span.hi + span.skew]
+    return all(run[1] + span.skew < span.lo for run in near)
+
+
+def _union(runs: list[Run]) -> list[Run]:
+    merged: list[Run] = []
+    for lo, hi in runs:
+        if merged and lo <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(hi, merged[-1][1]))
+        else:
+            merged.append((lo, hi))
+    return merged
+
+
+_FEW_LINES = 5
+_TIMES = 3

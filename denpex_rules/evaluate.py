@@ -1,0 +1,264 @@
+"""Three-valued evaluation of expressions, conditions and windows. The one evaluator: engine, explain and tests use it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+
+from attrs import Factory, define, frozen
+
+from denpex_rules import attribution
+from denpex_rules.attribution import Bound, Known, Result, Unknown
+from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_duration
+from denpex_rules.rule import Anchor, Call, Condition, Constant, Event, Expression, Path, Step, Window
+from denpex_rules.sighting import Sighting
+from denpex_rules.timeline import Need, Point, Timeline, point_of
+from denpex_rules.values import ACTOR_FIELDS
+
+
+class Truth(Enum):
+    """How a clause came out."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNDETERMINED = "undetermined"
+
+
+@frozen
+class Ruling:
+    """A truth with its reason, and what would have to be read to decide an undetermined one."""
+
+    truth: Truth
+    reason: str = ""
+    needs: tuple[Need, ...] = ()
+
+
+TRUE = Ruling(Truth.TRUE)
+FALSE = Ruling(Truth.FALSE)
+
+
+def all_of(rulings: Iterable[Ruling]) -> Ruling:
+    """Return the conjunction: the first false one, else the first undetermined one, else true."""
+    undetermined: Ruling | None = None
+    for ruling in rulings:
+        if ruling.truth is Truth.FALSE:
+            return ruling
+        if ruling.truth is Truth.UNDETERMINED and undetermined is None:
+            undetermined = ruling
+    return undetermined or TRUE
+
+
+@define
+class Scope:
+    """The names that clauses may refer to: bound steps and lets. Binding makes a new scope."""
+
+    timeline: Timeline
+    events: Mapping[str, Event]
+    lets: Mapping[str, Expression]
+    bindings: Mapping[str, Bound]
+    step_events: Mapping[str, str]  # step name -> event id
+    gather: Callable[[str, Scope], Bound]  # all sightings for which a bound step is true
+    _known: dict[str, Result] = Factory(dict)
+
+    def bind(self, name: str, sightings: Bound) -> Scope:
+        """Return a scope in which a step is bound; no sightings mean that it is absent."""
+        return Scope(self.timeline, self.events, self.lets, {**self.bindings, name: sightings}, self.step_events, self.gather)
+
+    def everything(self, name: str) -> Bound:
+        """Return all sightings for which a step is true, () when it is not bound."""
+        return self.gather(name, self) if self.bindings.get(name) else ()
+
+    def value(self, expression: Expression, own: Sighting | None = None) -> Result:
+        """Return an expression's value; a bare name is a field of `own` when it has one, else a let."""
+        if isinstance(expression, Constant):
+            return Known(expression.value)
+        if isinstance(expression, Call):
+            return self._call(expression, own)
+        if expression.field is not None:
+            return self._field(expression)
+        if own is not None and expression.name not in self.lets:
+            return field_of(own, expression.name)
+        return self._let(expression.name)
+
+    def _field(self, path: Path) -> Result:
+        bound = self.bindings.get(path.name, ())
+        if not bound:
+            return Unknown(f"`{path.name}` was not seen")
+        return field_of(bound[0], path.field or "")
+
+    def _let(self, name: str) -> Result:
+        if name not in self._known:
+            self._known[name] = self.value(self.lets[name]) if name in self.lets else Unknown(f"`{name}` is not known")
+        return self._known[name]
+
+    def _call(self, expression: Call, own: Sighting | None) -> Result:
+        args: list[attribution.Argument] = []
+        for arg in expression.args:
+            if isinstance(arg, Path) and arg.field is None and arg.name in self.step_events:
+                bound = self.everything(arg.name)
+                args.append(bound or Unknown(f"`{arg.name}` was not seen"))
+            elif isinstance(arg, Path) and arg.field is not None and expression.function in _CAPTURE_FUNCTIONS:
+                bound = self.everything(arg.name)
+                args.append((bound, arg.field) if bound else Unknown(f"`{arg.name}` was not seen"))
+            else:
+                args.append(self.value(arg, own))
+        return attribution.call(self.timeline, expression.function, tuple(args))
+
+    # ---- time
+
+    def anchor(self, anchor: Anchor) -> Point | None:
+        """Return the instant and place that an anchor stands for, None when it is unknown."""
+        bound = self.bindings.get(anchor.step, ())
+        if not bound:
+            return None
+        point = self.moment(bound[0], anchor.moment)
+        for sign, term in anchor.terms:
+            if point is None:
+                return None
+            shift = term if isinstance(term, int) else _duration(self._field(term))
+            point = None if shift is None else point.shift(sign * shift)
+        return point if point is not None and point.instant.known else None
+
+    def moment(self, sighting: Sighting, name: str) -> Point | None:
+        """Return a sighting's time or named moment, None when a capture that it needs is missing."""
+        point = point_of(sighting)
+        if name == "time":
+            return point
+        moment = self.events[sighting.event].moment(name)
+        if moment is None:
+            return None
+        for sign, term in moment.terms:
+            shift = term if isinstance(term, int) else sighting.fields.get(term)
+            if not isinstance(shift, int):
+                return None
+            point = point.shift(sign * shift)
+        return point
+
+    # ---- judging one sighting for one step
+
+    def where(self, step: Step, sighting: Sighting) -> Ruling:
+        """Return whether a sighting meets a step's conditions."""
+        return all_of(self.condition(c, sighting) for c in step.where)
+
+    def condition(self, condition: Condition, own: Sighting | None) -> Ruling:
+        """Return whether a condition holds; an unknown side makes it undetermined."""
+        left, right = self.value(condition.left, own), self.value(condition.right, own)
+        for side in (left, right):
+            if isinstance(side, Unknown):
+                return Ruling(Truth.UNDETERMINED, side.reason, side.needs)
+        assert isinstance(left, Known)
+        assert isinstance(right, Known)
+        return TRUE if _compare(left, condition.operator, right) else FALSE
+
+    def window(self, window: Window | None, sighting: Sighting) -> Ruling:
+        """Return whether a sighting's moment lies in a window."""
+        if window is None:
+            return TRUE
+        point = self.moment(sighting, window.moment)
+        if point is None:
+            return Ruling(Truth.UNDETERMINED, f"the line does not tell its `{window.moment}`")
+        sides = []
+        if window.lo is not None:
+            sides.append(self._not_before(point, window.lo))
+        if window.hi is not None:
+            sides.append(self._not_after(point, window.hi))
+        return all_of(sides)
+
+    def _not_before(self, point: Point, anchor: Anchor) -> Ruling:
+        bound = self.anchor(anchor)
+        return _unknown_anchor(anchor) if bound is None else not_before(self.timeline, point, bound, anchor.step)
+
+    def _not_after(self, point: Point, anchor: Anchor) -> Ruling:
+        bound = self.anchor(anchor)
+        return _unknown_anchor(anchor) if bound is None else not_before(self.timeline, bound, point, anchor.step)
+
+    def judge(self, step: Step, sighting: Sighting) -> Ruling:
+        """Return whether a sighting is what a step asks for."""
+        ruling = self.where(step, sighting)
+        return ruling if ruling.truth is Truth.FALSE else all_of((ruling, self.window(step.window, sighting)))
+
+    def miss(self, window: Window, sighting: Sighting) -> float | None:
+        """Return by how many seconds a sighting's moment misses a window (its nearest points), None when nothing tells."""
+        point = self.moment(sighting, window.moment)
+        if point is None or point.instant.lo == MIN or point.instant.hi == MAX:
+            return None
+        miss = 0
+        for anchor, side in ((window.lo, 1), (window.hi, -1)):
+            bound = self.anchor(anchor) if anchor is not None else None
+            if bound is None or not bound.instant.comparable(point.instant):
+                continue
+            gap = bound.instant.lo - point.instant.hi if side > 0 else point.instant.lo - bound.instant.hi
+            miss = max(miss, gap)
+        return miss / SECOND
+
+
+def not_before(timeline: Timeline, a: Point, b: Point, name: str = "") -> Ruling:
+    """Return whether `a >= b`, boundaries included, beyond the skew between their places."""
+    if a.emitter is not None and a.emitter == b.emitter and a.ordinal is not None and b.ordinal is not None:
+        return TRUE if a.ordinal >= b.ordinal else FALSE
+    if not a.instant.comparable(b.instant):
+        return Ruling(Truth.UNDETERMINED, _incomparable(a.instant, b.instant, name))
+    skew = timeline.skew_between(a, b)
+    if a.instant.lo - skew >= b.instant.hi:
+        return TRUE
+    if a.instant.hi + skew < b.instant.lo:
+        return FALSE
+    return Ruling(Truth.UNDETERMINED, f"the order against `{name}` can't be told: the times overlap within {_margin(a, b, skew)}")
+
+
+def _margin(a: Point, b: Point, skew: int) -> str:
+    width = max(a.instant.hi - a.instant.lo, b.instant.hi - b.instant.lo)
+    return format_duration(skew) + " of clock skew" if skew >= width else "what their clocks resolve"
+
+
+def _incomparable(a: Instant, b: Instant, name: str) -> str:
+    if "none" in {a.clock, b.clock}:
+        return f"the order against `{name}` can't be told: a line has no time"
+    if "monotonic" in {a.clock, b.clock}:
+        return f"the order against `{name}` can't be told: uptime and wall time have no common anchor"
+    if a.year != b.year:
+        return f"the order against `{name}` can't be told: the year of one clock is unknown"
+    return f"the order against `{name}` can't be told: the clock has no zone"
+
+
+def _unknown_anchor(anchor: Anchor) -> Ruling:
+    return Ruling(Truth.UNDETERMINED, f"when `{anchor.step}` was is not known")
+
+
+def field_of(sighting: Sighting, name: str) -> Result:
+    """Return a sighting's capture, else its actor's field."""
+    value = sighting.fields.get(name)
+    if value is None and name in ACTOR_FIELDS:
+        value = getattr(sighting.actor, name)
+    if value is None:
+        return Unknown(f"the line of `{sighting.event.rpartition('#')[2]}` does not tell its {name.replace('_', ' ')}")
+    return Known(value)
+
+
+def _duration(result: Result) -> int | None:
+    return result.value if isinstance(result, Known) and isinstance(result.value, int) else None
+
+
+def _compare(left: Known, op: str, right: Known) -> bool:
+    a, b = left.value, right.value
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        member = a in b if isinstance(b, tuple) else b in a if isinstance(a, tuple) else False
+        return member if op == "==" else not member
+    return bool(_OPERATORS[op](a, b))
+
+
+_OPERATORS: Mapping[str, Callable[..., object]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CAPTURE_FUNCTIONS = frozenset({"lowest", "odd_one_out"})
+
+
+def certainly(timeline: Timeline, a: Point, b: Point) -> bool:
+    """Whether `a` came before `b` beyond doubt."""
+    return timeline.order(a, b) is Order.BEFORE

@@ -1,0 +1,327 @@
+"""From one physical line to a `Line`: wrappers peeled, the leaf read, the emitter named.
+
+`peel` keeps nothing between lines: the same line gives the same `Line` wherever it stands. What needs more than one line to
+know (a weak wrapper, a launcher whose tasks are nodes) is decided once for a source by `decide` and travels in its hints.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from attrs import evolve, frozen
+
+from denpex_rules import stamps
+from denpex_rules.clock import UNKNOWN, Instant
+from denpex_rules.leaves import LEAVES
+from denpex_rules.marks import continues, kind_at, severity_at
+from denpex_rules.prefix import ISO, ZONE, Format, Prefixes
+from denpex_rules.record import NO_HINTS, Hints, Line
+from denpex_rules.rule import Kind
+from denpex_rules.sighting import Actor
+from denpex_rules.wrappers import WRAPPERS
+
+FORMATS: Final[tuple[Format, ...]] = WRAPPERS + LEAVES
+DEPTH: Final = 8  # prefixes around one line; more are a quote of a quote
+
+_ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ISO: Final = re.compile(ISO + rb"(?:" + ZONE + rb")?")
+_BRACKET: Final = ord("[")
+_END: Final = 256  # what "the next byte" is at the end of a line
+_BARE: Final = frozenset({"iso", "iso_bracket", "syslog_stamp"})  # a stamp alone: what it stands in front of may say more
+_NO_EMITTER: Final = _BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
+
+# Where a record can begin inside a line: behind a carriage return, behind a progress bar, at a rank's or c10d's own prefix.
+_GLUED: Final = re.compile(
+    rb"\r+|(?:it/s|s/it)[^\]\r\n]{0,400}\](?=[^\s\r])|"
+    rb"\[(?:rank\d{1,7}\]:|[IWEFC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? [\w./-]{1,100}\.(?:cpp|cc|cu|hpp|h):\d{1,7}\] )",
+)
+# What consoles, pastes and test runners put in front of a line; too weak to be a wrapper where nothing stands behind it.
+_QUOTE: Final = re.compile(rb" {0,4}[>*|]{1,2}[ >*|]{0,8}|[A-Za-z0-9][\w.-]{0,64} +\| |std(?:out|err): ")
+_GAP: Final = re.compile(rb"[ |]{0,3}")
+_REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
+
+
+@frozen
+class _Tables:
+    """The formats to try, by stem and by the byte that follows the stem."""
+
+    plain: tuple[tuple[Format, ...], ...]
+    bracket: tuple[tuple[Format, ...], ...]
+    iso: tuple[tuple[Format, ...], ...]
+    iso_bracket: tuple[tuple[Format, ...], ...]
+
+
+@lru_cache(maxsize=64)
+def _tables(weak: frozenset[str]) -> _Tables:
+    def table(stem: str) -> tuple[tuple[Format, ...], ...]:
+        live = [f for f in FORMATS if f.stem == stem and (f.role != "weak" or f.name in weak)]
+        # With a weak wrapper enabled by evidence from the whole file it goes first: `[3] ` is then the launcher's.
+        live.sort(key=lambda f: f.role != "weak")
+        by_byte = [tuple(f for f in live if byte in f.starts) for byte in range(_END)]
+        return (*by_byte, tuple(f for f in live if f.name == "iso"))
+
+    return _Tables(table(""), table("["), table("iso"), table("[iso"))
+
+
+@lru_cache(maxsize=4096)
+def _actor(
+    rank: int | None, local_rank: int | None, host: str | None, pid: int | None, hinted: Actor,
+) -> Actor:
+    return Actor(rank=rank, local_rank=local_rank, host=host, pid=pid).merge(hinted)
+
+
+def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
+    """Return one physical line, without its newline, as its prefixes describe it.
+
+    Args:
+        line: the bytes between two newlines; anything at all is accepted.
+        hints: what the source's place claims; the line's own claims go before them.
+    """
+    if b"\x1b" in line:
+        line = _ANSI.sub(b"", line)
+    line = line.rstrip(b"\r") if line.endswith(b"\r") else line
+    into = Prefixes(hints)
+    if line.startswith(b'{"log":'):
+        line = _docker(line, into)
+    tables = _tables(hints.wrappers)
+    start = 0
+    if line[:1] == b"\r":
+        start = len(line) - len(line.lstrip(b"\r"))
+    start = _prefixes(line, start, into, tables)
+    if not into.layout and (b"|" in line or line[:1] in b">*s"):
+        start = _unquoted(line, start, into, tables)
+    behind = max(start, into.end)
+    if line.find(b"[", behind) >= 0 or line.find(b"\r", behind) >= 0:
+        _glued(line, behind, into, tables)
+    return _finish(line[start:] if start else line, into.end - start if into.leaf else 0, into, hints)
+
+
+def _docker(line: bytes, into: Prefixes) -> bytes:
+    """Return the content of a line of docker's json-file log; a line that is not one stays as it is."""
+    try:
+        entry = json.loads(line)
+        content, stream, time = entry["log"], entry["stream"], entry["time"]
+        stamp = _ISO.fullmatch(time.encode())
+        inner: bytes = content.encode("utf-8", "surrogateescape")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return line
+    into.layout = ("docker",)
+    into.stream = str(stream)
+    if stamp:
+        into.arrival(stamps.iso(stamp[1], stamp[2], stamp[3]))
+    return _ANSI.sub(b"", inner.rstrip(b"\r\n"))
+
+
+def _prefixes(line: bytes, position: int, into: Prefixes, tables: _Tables) -> int:
+    """Read prefixes from `position` inwards and return where the text starts: behind the wrappers, at the leaf."""
+    start = position
+    for _ in range(DEPTH):
+        found = _next(line, position, into, tables)
+        if found is None:
+            break
+        form, end = found
+        into.layout += (form.name,)
+        if form.role == "leaf":
+            start, into.leaf, into.end = position, True, end
+            if form.name not in _BARE:
+                break
+            position = _GAP.match(line, end).end()  # type: ignore[union-attr]  # it matches the empty text
+            into.end = position
+        else:
+            start = position = end
+            into.leaf = False
+    return start
+
+
+def _next(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[Format, int] | None:
+    """Return the format that stands at `position` and where it ends, None where none does."""
+    if position >= len(line):
+        return None
+    first = line[position]
+    if first == _BRACKET:
+        inside = position + 1
+        second = line[inside] if inside < len(line) else _END
+        if 48 <= second <= 57:
+            found = _stamped(line, inside, into, tables.iso_bracket)
+            if found:
+                return found
+        candidates = tables.bracket[second]
+    else:
+        if 48 <= first <= 57 and line[position + 4 : position + 5] == b"-":
+            found = _stamped(line, position, into, tables.iso)
+            if found:
+                return found
+        candidates = tables.plain[first]
+    for form in candidates:
+        match = form.pattern.match(line, position)
+        if match is not None and (form.role != "leaf" or into.kind != "kernel"):
+            form.read(match, into)
+            return form, match.end()
+    return None
+
+
+def _stamped(line: bytes, position: int, into: Prefixes, table: tuple[tuple[Format, ...], ...]) -> tuple[Format, int] | None:
+    """Return the format whose stem is the ISO stamp at `position`; its stamp is taken, or arrival where the wrapper says so."""
+    stamp = _ISO.match(line, position)
+    if stamp is None:
+        return None
+    end = stamp.end()
+    for form in table[line[end] if end < len(line) else _END]:
+        match = form.pattern.match(line, end)
+        if match is not None:
+            instant = stamps.iso(stamp[1], stamp[2], stamp[3])
+            into.time(stamps.arrival(instant) if into.arrives else instant)
+            form.read(match, into)
+            return form, match.end()
+    return None
+
+
+def _unquoted(line: bytes, start: int, into: Prefixes, tables: _Tables) -> int:
+    """Look behind a quote's marks; what stands there counts when it has a time, a rank or a process of its own."""
+    quote = _QUOTE.match(line)
+    if quote is None:
+        return start
+    inner = Prefixes(into.hints)
+    position = _prefixes(line, quote.end(), inner, tables)
+    if inner.stamp is None and inner.rank is None and not inner.process and inner.layout != ("what",):
+        return start
+    into.adopt(inner)
+    return position
+
+
+def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
+    """Read the records that are glued into one line behind `start`.
+
+    Where the line has no leaf of its own, the last record that is found gives time, severity and actor. Two ranks in one
+    line give none: nothing tells whose words are whose.
+    """
+    ranks = {into.rank} - {None}
+    last = None
+    for mark in _GLUED.finditer(line, start):
+        inner = Prefixes(into.hints)
+        begin = _prefixes(line, mark.start() if line[mark.start()] == _BRACKET else mark.end(), inner, tables)
+        inner.severity = inner.severity or severity_at(line, begin)
+        if inner.stamp is not None or inner.severity is not None or inner.rank is not None:
+            ranks |= {inner.rank} - {None}
+            last = inner
+    if last is not None and not into.leaf:
+        into.adopt(last)
+    if len(ranks) > 1:
+        into.rank, into.tag, into.several = None, "", True
+
+
+def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
+    """Put together what the prefixes, the text from `after` on and the source's hints say."""
+    named = not into.leaf or into.layout[-1] in _NO_EMITTER
+    token = _token(text, after, into) if named else None
+    kind = token or into.kind or (hints.kind if not (into.program and hints.kind == "kernel") else None)
+    severity = into.severity
+    if token == "kernel" and into.leaf:
+        severity = None  # `INFO: task … blocked` is the kernel's word, not a level
+    if severity is None:
+        severity = "error" if kind == "kernel" and b"*ERROR*" in text else severity_at(text, after)
+    if into.leaf:
+        head = not text.startswith(b"  ", after) or into.layout[-1] == "megatron"
+    else:
+        head = not continues(text, 0)
+    repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
+    return Line(
+        text,
+        "" if hints.process else _label(into, kind),
+        _who(into, kind, hints),
+        _when(into),
+        severity,
+        kind,
+        head,
+        int(repeated[1]) if repeated else 0,
+        into.layout,
+    )
+
+
+def _token(text: bytes, after: int, into: Prefixes) -> Kind | None:
+    """Return the kind that the emitter's own token gives; a rank's prefix or another program's name in front of it wins."""
+    if into.tee or into.rank is not None:
+        return None
+    kind = kind_at(text, 0) or (kind_at(text, after) if after else None)
+    return None if kind == "kernel" and into.program and into.kind != "kernel" else kind
+
+
+def _label(into: Prefixes, kind: Kind | None) -> str:
+    label = into.tee or into.tag or into.process or into.ident or ("agent" if kind == "agent" else "")
+    return f"{label}/{into.stream}" if into.stream else label
+
+
+def _who(into: Prefixes, kind: Kind | None, hints: Hints) -> Actor:
+    """Return the actor: the line's claims, then the place's. Lines of the host, the agent or the scheduler are no rank's."""
+    own = kind in {None, "rank"}
+    rank = into.rank
+    if rank is None and into.task is not None and own and hints.task_rank and not into.tee:
+        rank = into.task
+    hinted = hints.actor
+    if (hinted.rank is not None or hinted.local_rank is not None) and (not own or into.several):
+        hinted = evolve(hinted, rank=None, local_rank=None)
+    return _actor(rank, into.local_rank, into.host, into.pid, hinted)
+
+
+def _when(into: Prefixes) -> Instant:
+    stamp = into.stamp
+    if stamp is None:
+        return UNKNOWN
+    return stamp if stamp.year or into.outer is None else stamps.with_year(stamp, into.outer)
+
+
+# ------------------------------------------------------------------ what a whole source tells
+
+ENOUGH: Final = 5  # lines from which on a weak wrapper can be told from text
+ENOUGH_ALIKE: Final = 20  # the same, where all lines carry one label
+
+
+def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
+    """Return the hints with what only many lines tell: weak wrappers that the source uses, and launchers whose tasks are nodes.
+
+    A weak wrapper is enabled when at least 90 % of the non-blank lines have it and its labels repeat. A launcher's task is a
+    node when its lines carry a local rank, an agent's prefix or a global rank other than the task's number.
+
+    Args:
+        sample: the first lines of the source, some 200 of them.
+        hints: what the source's place claims.
+    """
+    lines = [clean for line in sample if (clean := _ANSI.sub(b"", line).strip(b"\r\n")).strip()]
+    used = {form.name for form in WRAPPERS if form.role == "weak" and _uses(form, lines)}
+    hints = evolve(hints, wrappers=hints.wrappers | used)
+    if hints.task_rank and any(_is_node(line, hints) for line in lines):
+        hints = evolve(hints, task_rank=False)
+    return hints
+
+
+def _uses(form: Format, lines: list[bytes]) -> bool:
+    if len(lines) < ENOUGH:
+        return False
+    labels: list[bytes] = []
+    for line in lines:
+        stem = _ISO.match(line) if form.stem == "iso" else None
+        match = form.pattern.match(line, stem.end() if stem else 0) if stem or form.stem != "iso" else None
+        if match is not None:
+            labels.append(match[1])
+    kinds = len(set(labels))
+    enough = ENOUGH if kinds > 1 else ENOUGH_ALIKE
+    return len(labels) >= enough and len(labels) * 10 >= len(lines) * 9 and kinds * 2 <= len(labels)
+
+
+def _is_node(line: bytes, hints: Hints) -> bool:
+    into = Prefixes(hints)
+    start = _prefixes(line, 0, into, _tables(hints.wrappers))
+    if into.task is None:
+        return False
+    agent = into.kind == "agent" or _token(line[start:], 0, into) == "agent"
+    return bool(into.tee) or agent or into.rank not in {None, into.task}
+
+
+def describe() -> list[tuple[str, str, str]]:
+    """Return (name, example, what it gives) of every format, wrappers first, as the documentation lists them."""
+    docker = ("docker", '{"log": "step 10\\n", "stream": "stdout", "time": "2026-11-30T10:04:10.123456789Z"}', "stream; arrival time")
+    return [docker, *((form.name, form.example, form.gives) for form in FORMATS)]

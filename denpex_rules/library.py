@@ -1,0 +1,309 @@
+"""Find rule files, resolve their building blocks, and put them together to a RuleSet. All mistakes of all files are reported.
+
+A pack is a folder: rules filed by path (`hardware/gpu/fell_off_bus.rule` is the rule `hardware.gpu.fell_off_bus`), shared
+events in `lib/`, and its own classes in `taxonomy.toml`. Whatever is loaded may use the shipped pack's building blocks and
+classes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from attrs import define, field, frozen
+
+from denpex_rules import plugins
+from denpex_rules.errors import Diagnostic, RuleError, Source, Span, UsageError
+from denpex_rules.functions import FUNCTIONS
+from denpex_rules.lower import Lowered, World, lower
+from denpex_rules.mistake import did_you_mean
+from denpex_rules.parser import parse
+from denpex_rules.rule import PROGRESS, Event, Rule, RuleSet
+from denpex_rules.shipped import shipped
+from denpex_rules.taxonomy import FILE as TAXONOMY_FILE, Taxonomy, load_taxonomy, shipped_taxonomy
+
+SHIPPED: Final = "denpex"
+SUFFIX: Final = ".rule"
+LIB: Final = "lib"
+
+Checked = tuple[RuleSet | None, tuple[Diagnostic, ...]]
+
+
+@frozen
+class _Lib:
+    """The building blocks of one pack by path; None stands for one that did not lower."""
+
+    shared: Mapping[str, Event | None] = field(factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+# ------------------------------------------------------------------ public
+
+
+def load_text(text: str, path: str = "<text>", pack: str = SHIPPED) -> RuleSet:
+    """Return the rules of a text; `use` refers to the shipped building blocks.
+
+    Args:
+        text: a whole rule file.
+        path: what diagnostics call it.
+        pack: the namespace of its rules.
+
+    Raises:
+        RuleError: the text has mistakes; it carries all of them.
+    """
+    return _sound(check_text(text, path, pack))
+
+
+def check_text(text: str, path: str = "<text>", pack: str = SHIPPED) -> Checked:
+    """Return what `load_text` would, and the diagnostics instead of an exception."""
+    collection = _Collection(pack)
+    collection.add(Source(path, text.removeprefix("\ufeff")), "text", _world(None, _Lib()))
+    return collection.finish()
+
+
+def load_paths(paths: Iterable[str | Path], pack: str = SHIPPED) -> RuleSet:
+    """Return the rules of files and folders together.
+
+    A folder is a pack: its rules are named by their paths in it and may use its `lib/`.
+
+    Raises:
+        RuleError: a file has mistakes; it carries those of all files.
+        UsageError: a path does not exist, or a folder holds no rule.
+    """
+    return _sound(check_paths(paths, pack))
+
+
+def check_paths(paths: Iterable[str | Path], pack: str = SHIPPED) -> Checked:
+    """Return what `load_paths` would, and the diagnostics instead of an exception. Raises UsageError."""
+    collection = _Collection(pack)
+    for path in map(Path, paths):
+        if path.is_dir():
+            collection.add_folder(path)
+        elif path.is_file():
+            collection.add_file(path)
+        else:
+            raise UsageError(f"there is no file or folder {path}")
+    return collection.finish()
+
+
+def load_pack(name: str = SHIPPED) -> RuleSet:
+    """Return the rules of a pack: the shipped one, or one that an installed package offers.
+
+    Raises:
+        RuleError: the pack has mistakes.
+        UsageError: there is no such pack.
+        PluginError: the package that offers it does not keep its promise.
+    """
+    return _sound(check_pack(name))
+
+
+def check_pack(name: str = SHIPPED) -> Checked:
+    """Return what `load_pack` would, and the diagnostics instead of an exception. Raises UsageError and PluginError."""
+    return check_paths([pack_folder(name)], name)
+
+
+def packs() -> tuple[str, ...]:
+    """Return the names of the packs that can be loaded. Raises PluginError."""
+    return (SHIPPED, *sorted(plugins.load(plugins.PACKS)))
+
+
+def pack_folder(name: str) -> Path:
+    """Return the folder of a pack. Raises UsageError and PluginError."""
+    if name == SHIPPED:
+        return shipped("rules")
+    folder = plugins.load(plugins.PACKS).get(name)
+    if not isinstance(folder, Path):
+        raise UsageError(f"there is no rule pack `{name}`; {did_you_mean(name, packs()) or 'known: ' + ', '.join(packs())}")
+    return folder
+
+
+def merge(sets: Iterable[RuleSet]) -> RuleSet:
+    """Return several rule sets as one.
+
+    Raises:
+        RuleError: two sets define one rule.
+    """
+    rules: dict[str, Rule] = {}
+    events: dict[str, Event] = {}
+    twice: list[Diagnostic] = []
+    for one in sets:
+        for rule in one.rules:
+            if rules.setdefault(rule.qualified, rule) != rule:
+                twice.append(Diagnostic("E0202", f"the rule `{rule.qualified}` is defined twice", rule.span))
+        events.update({e.id: e for e in one.events})
+    if twice:
+        raise RuleError(twice)
+    return RuleSet(tuple(rules.values()), tuple(events.values()))
+
+
+def _sound(checked: Checked) -> RuleSet:
+    found, diagnostics = checked
+    if found is None:
+        raise RuleError(diagnostics)
+    return found
+
+
+# ------------------------------------------------------------------ collecting
+
+
+@define
+class _Collection:
+    """Gathers files, then gives the RuleSet, or None where there are errors."""
+
+    pack: str
+    lowered: list[Lowered] = field(factory=list)
+    diagnostics: list[Diagnostic] = field(factory=list)
+    _first: dict[str, Rule] = field(factory=dict)
+
+    def add(self, source: Source, place: str, world: World) -> Lowered:
+        """Add the text of one file. Its rules must not be defined elsewhere."""
+        lowered = lower(parse(source), world, self.pack, place)
+        self.lowered.append(lowered)
+        self.diagnostics += lowered.diagnostics
+        for rule in lowered.rules:
+            first = self._first.setdefault(rule.id, rule)
+            if first is not rule:
+                message = f"there is a rule `{rule.id}` already, in line {first.span.line} of {first.span.path}"
+                self.diagnostics.append(source.diagnostic("E0202", message, rule.span))
+        return lowered
+
+    def add_file(self, path: Path) -> None:
+        """Add one file; inside a pack's folder it may use that pack's building blocks."""
+        root = _root(path.resolve())
+        if root is None:
+            source = self._read(path)
+            if source is not None:
+                self.add(source, path.stem, _world(None, _Lib()))
+        else:
+            self._add_from(root, [path])
+
+    def add_folder(self, root: Path) -> None:
+        """Add all files of a pack."""
+        files = sorted(p for p in root.rglob(f"*{SUFFIX}") if p.is_file())
+        if not files:
+            raise UsageError(f"there is no {SUFFIX} file in {root}")
+        self._add_from(root, files)
+
+    def _add_from(self, root: Path, files: Iterable[Path]) -> None:
+        own = _shipped_lib() if _is_shipped(root) else _lib(root, self.pack)
+        self.diagnostics += own.diagnostics
+        world = _world(root, own)
+        for path in files:
+            place = _place(path.resolve(), root.resolve())
+            if place.startswith(f"{LIB}."):
+                prefix = f"{self.pack}:{place}#"
+                self.lowered.append(Lowered(shared=tuple(e for e in own.shared.values() if e and e.id.startswith(prefix))))
+                continue
+            source = self._read(path)
+            if source is not None:
+                self._add_rules(source, place, world)
+
+    def _add_rules(self, source: Source, place: str, world: World) -> None:
+        for rule in self.add(source, place, world).rules:
+            if rule.id != place:
+                message = f"the rule is named `{rule.id}`, but its path says `{place}`"
+                hint = "rename the rule or move the file"
+                self.diagnostics.append(source.diagnostic("E0605", message, rule.span, f"`rule {place}`", hint))
+
+    def _read(self, path: Path) -> Source | None:
+        source = _read(path)
+        if isinstance(source, Diagnostic):
+            self.diagnostics.append(source)
+            return None
+        return source
+
+    def finish(self) -> Checked:
+        """Return the rules and events, unless there is an error, and all diagnostics."""
+        shipped_lib = _shipped_lib().diagnostics if any(one.unsound for one in self.lowered) else ()
+        diagnostics = tuple(dict.fromkeys((*self.diagnostics, *shipped_lib)))
+        if diagnostics:
+            return None, diagnostics
+        found: dict[str, Event] = {e.id: e for e in _shipped_lib().shared.values() if e is not None and _standing(e)}
+        for one in self.lowered:
+            found.update({e.id: e for e in (*one.used, *one.shared, *one.private)})
+        return RuleSet(tuple(r for one in self.lowered for r in one.rules), tuple(found[i] for i in sorted(found))), ()
+
+
+def _standing(event: Event) -> bool:
+    """Whether every scan needs an event, even where no rule names it: it tells who is who, or that the job moves on."""
+    return event.identity or PROGRESS in event.id
+
+
+# ------------------------------------------------------------------ files
+
+
+def _read(path: Path) -> Source | Diagnostic:
+    """Return a file's text, or what is wrong with its bytes."""
+    raw = path.read_bytes()
+    try:
+        return Source(str(path), raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8", "replace")
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        span = Span(str(path), line, column, len(before), len(before) + 1)
+        return Diagnostic("E0105", "this file is not UTF-8 text", span, "", "", f"the byte 0x{raw[error.start]:02x} can't stand here")
+
+
+def _place(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts)
+
+
+def _root(path: Path) -> Path | None:
+    """Return the pack's folder that a file stands in: the nearest one that has classes or building blocks."""
+    for folder in path.parents:
+        if (folder / TAXONOMY_FILE).is_file() or any((folder / LIB).glob(f"*{SUFFIX}")):
+            return folder
+    return None
+
+
+def _is_shipped(root: Path) -> bool:
+    return root.resolve() == shipped("rules").resolve()
+
+
+def _taxonomy(root: Path | None) -> Taxonomy:
+    """Return the shipped classes and those of a pack. Raises RuleError."""
+    own = root / TAXONOMY_FILE if root is not None else None
+    if root is None or own is None or _is_shipped(root) or not own.is_file():
+        return shipped_taxonomy()
+    return load_taxonomy(own, shipped_taxonomy())
+
+
+def _world(root: Path | None, own: _Lib) -> World:
+    """Return what a file may refer to: its pack's building blocks and classes before the shipped ones."""
+    signatures = {**FUNCTIONS, **{n: p.signature for n, p in plugins.predicates().items()}}
+    shared = {**_shipped_lib().shared, **own.shared}
+    return World(_taxonomy(root), plugins.capture_types(), signatures, shared)
+
+
+@cache
+def _shipped_lib() -> _Lib:
+    return _lib(shipped("rules"), SHIPPED)
+
+
+def _lib(root: Path, pack: str) -> _Lib:
+    """Return the building blocks of a pack's `lib/`: the event `x` of lib/a.rule or of lib/a/x.rule is `lib.a.x`."""
+    shared: dict[str, Event | None] = {}
+    diagnostics: list[Diagnostic] = []
+    world = World(Taxonomy(), plugins.capture_types())
+    for path in sorted((root / LIB).rglob(f"*{SUFFIX}")):
+        source = _read(path)
+        if isinstance(source, Diagnostic):
+            diagnostics.append(source)
+            continue
+        place = _place(path, root)
+        tree = parse(source)
+        lowered = lower(tree, world, pack, place)
+        diagnostics += lowered.diagnostics
+        for node in tree.root.nodes("rule", "use"):
+            message = f"a file in `{LIB}/` holds only events"
+            diagnostics.append(source.diagnostic("E0606", message, node.span, "", f"move the {node.kind} out of `{LIB}/`"))
+        for broken in tree.root.broken():
+            shared.update({f"{place}.{word}": None for word in broken.words})
+        for event in lowered.shared:
+            name = place if place.endswith(f".{event.name}") else f"{place}.{event.name}"
+            if shared.get(name) is not None:
+                diagnostics.append(source.diagnostic("E0202", f"there is a building block `{name}` already", event.span))
+            shared[name] = event
+    return _Lib(shared, tuple(diagnostics))

@@ -1,0 +1,69 @@
+"""What the start of a text tells beyond its prefixes: who printed it, how bad it is, whether it continues the line before."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from denpex_rules.rule import Kind, LogSeverity
+
+# Tokens that an emitter puts in front of its own messages. A logger's message that quotes one has its own prefix before it.
+_KERNEL: Final = (
+    rb"NVRM: |nvidia-nvswitch\d*: |nvidia-nvlink: |nvidia-modeset: |nvidia-uvm: |\[drm|amdgpu[ :]|kfd kfd|mlx[45]_(?:core|ib)[ :]|"
+    rb"Out of memory: Kill|Memory cgroup out of memory: Kill|oom-kill:constraint=|oom_reaper: |[^\s:]{1,64} invoked oom-killer: |"
+    rb"INFO: task [^\n]{1,80} blocked for more than |watchdog: BUG: |rcu: |mce: |EDAC |Kernel panic - |BUG: (?:unable|soft|kernel)|"
+    rb"Watchdog detected hard LOCKUP|pcieport |nvme nvme\d|i915 |xe \d{4}:|NETDEV WATCHDOG: |Memory failure: 0x|MCE: Killing |"
+    rb"\{\d+\}\[Hardware Error\]|EXT4-fs (?:error|warning)|XFS \(|Buffer I/O error|blk_update_request: |LustreError: |bnxt_en |"
+    rb"infiniband mlx|traps: |VFS: file-max|[^\s\[]{1,32}\[\d{1,10}\]: segfault at "
+)
+_AGENT: Final = (
+    rb"torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.api\.SignalException|"
+    rb"torch\.distributed\.elastic\.(?:agent|rendezvous)|Root Cause \(first observed failure\):|Failures:$|\S{1,200} FAILED$|"
+    rb"\s+(?:time|host|rank|exitcode|error_file|traceback) *: |\s+<NO_OTHER_FAILURES>|"
+    rb"(?:mpirun|mpiexec|prterun|orterun) |Primary job  terminated|=   BAD TERMINATION|MPI_ABORT was invoked"
+)
+_SCHEDULER: Final = rb"\*\*\* (?:STEP|JOB) \d|/var/spool/slurm"
+_FABRIC: Final = rb"(?:nv-|nvidia-)?fabricmanager\b"
+_RANK: Final = rb"Watchdog caught collective operation timeout|ProcessGroup(?:NCCL|Gloo|MPI|XCCL|HCCL)|NET/(?:IB|OFI|Socket|Plugin) "
+_TOKENS: Final = re.compile(
+    rb"\s*(?:(?P<kernel>" + _KERNEL + rb")|(?P<agent>" + _AGENT + rb")|(?P<scheduler>" + _SCHEDULER + rb")|(?P<fabric>" + _FABRIC + rb")|(?P<rank>" + _RANK + rb"))",
+)
+
+
+def kind_at(text: bytes, position: int) -> Kind | None:
+    """Return the kind of the emitter whose own token stands at `position`, None where none does."""
+    match = _TOKENS.match(text, position)
+    return match.lastgroup if match else None  # type: ignore[return-value]  # the groups are named after kinds
+
+
+_EXCEPTION: Final = rb"(?:[A-Za-z_]\w{0,80}\.){0,12}+(?:[A-Z]\w{0,80})?(?:Error|Exception|Interrupt|Exit)(?::(?: |$)|$)"
+_SEVERE: Final = re.compile(
+    rb"\s*+(?:(?P<fatal>Fatal Python error|Segmentation fault|Bus error|Aborted \(core|terminate called|Kernel panic)"
+    rb"|(?P<error>Traceback \(most recent|[Ee]rror: )|(?P<exception>" + _EXCEPTION + rb")|(?P<warning>[Ww]arning: ))",
+)
+_PLAIN_EXCEPTION: Final = re.compile(_EXCEPTION)
+_CONTINUES: Final = re.compile(
+    rb"\s*$|[ \t]+(?! *\d{1,3}%\|)\S|During handling of the above|The above exception was|frame #\d|Exception raised from |"
+    rb"Root Cause \(first observed|Failures:$|\S{1,200} FAILED$|\[\d{1,7}\]:$|={10,}$|-{10,}$|(?:Current t|T)hread 0x|"
+    rb"(?:CUDA|HIP) kernel errors might|For debugging consider passing|(?:Compile|Device-side assertion|Search for `cuda|Exception in thread|\^{2,})|~+\^"
+    rb"|" + _EXCEPTION,
+)
+
+
+def severity_at(text: bytes, position: int) -> LogSeverity | None:
+    """Return how bad the text from `position` says it is by its own form (a traceback, an exception's last line, a crash)."""
+    match = _SEVERE.match(text, position)
+    if match is None:
+        return "error" if _TRACEBACK in text else None
+    group = match.lastgroup
+    if group == "fatal":
+        return "fatal"
+    return "warning" if group == "warning" else "error"
+
+
+_TRACEBACK: Final = b"Traceback (most recent call last)"
+
+
+def continues(text: bytes, position: int) -> bool:
+    """Whether the text from `position` continues the record before it: indented, blank, an exception's last line, a block's row."""
+    return _CONTINUES.match(text, position) is not None

@@ -1,0 +1,274 @@
+"""Event patterns: from typed templates and RE2 regexes to fields with canonical values.
+
+Every sequence of an event becomes one RE2 regex over the bytes of a record, so matching takes time linear in the record.
+In a regex `.` stops at the end of a line, and `^` and `$` are the bounds of a line; parts joined by `&` may stand on
+different lines of the record, a capture never does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import re2
+from attrs import frozen
+
+from denpex_rules.rule import SEVERITIES, Event, Kind, LogSeverity, Regex, Sequence, Template
+from denpex_rules.values import BUILTIN, CaptureType, Value
+
+Types = Mapping[str, CaptureType]
+
+ATTEMPTS: Final = 64  # places of one record with the shape but without the values, before the search is given up
+OCCURRENCES: Final = 256  # of one event in one record
+TEXT_VALUE: Final = 1000  # characters of a captured text that are kept
+SHAPED_VALUE: Final = 4096  # bytes; a longer text of any other type is not a value
+LIST_VALUE: Final = 65_536  # members; a longer list of ranks is not a value
+
+ANONYMOUS: Final = frozenset({"", "_"})  # names of captures whose shape counts and whose value is dropped
+
+
+class PatternError(ValueError):
+    """A part of an event is not linear-time RE2 syntax, or names a capture type that is not installed."""
+
+    def __init__(self, message: str, part: Template | Regex) -> None:
+        self.part = part
+        super().__init__(message)
+
+
+@frozen
+class Hit:
+    """A match of an event: captured values by name, and the half-open byte range in the record that it spans."""
+
+    fields: dict[str, Value]
+    start: int
+    end: int
+
+
+@frozen
+class EventPattern:
+    """An event, ready to be tried on records."""
+
+    event: Event
+    alternatives: tuple[tuple[_SequencePattern, ...], ...]
+
+    def accepts(self, severity: LogSeverity | None, kind: Kind | None) -> bool:
+        """Say whether a record of this severity and kind may be the event; what is unknown passes."""
+        floor, kinds = self.event.severity, self.event.kinds
+        loud = severity is None or floor is None or SEVERITIES.index(severity) >= SEVERITIES.index(floor)
+        return loud and (kind is None or not kinds or kind in kinds)
+
+    def match(self, text: bytes) -> Hit | None:
+        """Return the first hit of the first alternative that has one; see `matches`."""
+        return next(self.matches(text), None)
+
+    def matches(self, text: bytes) -> Iterator[Hit]:
+        """Yield the occurrences of the event in a record's text, at most OCCURRENCES.
+
+        Alternatives are tried in written order. One of a single sequence occurs once for each place where it matches, from
+        left to right without overlap; one of several sequences occurs once. A later alternative counts only on lines that no
+        occurrence of an earlier one touches: a line that a precise alternative explains isn't explained again by a loose one.
+
+        Args:
+            text: the record's lines, joined by newlines.
+        """
+        taken: list[tuple[int, int]] = []  # the lines of what was yielded, as half-open ranges
+        for sequences in self.alternatives:
+            before = tuple(taken)
+            for hit in _occurrences(sequences, text):
+                lines = _lines_around(text, hit)
+                if any(start < lines[1] and lines[0] < end for start, end in before):
+                    continue
+                taken.append(lines)
+                yield hit
+                if len(taken) == OCCURRENCES:
+                    return
+
+
+def compile_event(event: Event, types: Types = BUILTIN) -> EventPattern:
+    """Return the pattern of an event.
+
+    Args:
+        event: the event.
+        types: every capture type that it may name; those of plug-ins included.
+
+    Raises:
+        PatternError: a regex is not RE2 syntax, or a type is not installed.
+    """
+    declared = dict(event.captures)
+    return EventPattern(
+        event,
+        tuple(tuple(_compile_sequence(s, declared, types) for s in a.sequences) for a in event.alternatives),
+    )
+
+
+def compile_regex(text: str) -> Any:
+    """Compile RE2 text for bytes. Raises re2.error."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    return re2.compile(text.encode(), options)
+
+
+def _occurrences(sequences: tuple[_SequencePattern, ...], text: bytes) -> Iterator[Hit]:
+    if len(sequences) > 1:
+        hit = _match_all(sequences, text)
+        return iter((hit,) if hit else ())
+    return sequences[0].matches(text)
+
+
+def _lines_around(text: bytes, hit: Hit) -> tuple[int, int]:
+    end = text.find(b"\n", hit.end)
+    return text.rfind(b"\n", 0, hit.start) + 1, (len(text) if end < 0 else end) + 1
+
+
+def _match_all(sequences: tuple[_SequencePattern, ...], text: bytes) -> Hit | None:
+    fields: dict[str, Value] = {}
+    hits = []
+    for sequence in sequences:
+        hit = sequence.match(text)
+        if hit is None or any(fields.get(name, value) != value for name, value in hit.fields.items()):
+            return None
+        fields |= hit.fields
+        hits.append(hit)
+    return Hit(fields, min(h.start for h in hits), max(h.end for h in hits))
+
+
+# ------------------------------------------------------------------ sequences
+
+
+@frozen
+class _Group:
+    """One capture of a compiled sequence.
+
+    `longer` is the type's regex where another part follows: the search for that part must not cut a number short.
+    """
+
+    index: int
+    name: str
+    type: CaptureType
+    longer: Any = None
+
+
+@frozen
+class _SequencePattern:
+    regex: Any
+    groups: tuple[_Group, ...]
+
+    def match(self, text: bytes) -> Hit | None:
+        """Return the leftmost hit, None when there is none."""
+        return next(self.matches(text), None)
+
+    def matches(self, text: bytes) -> Iterator[Hit]:
+        """Yield the places, from left to right without overlap, where the shape fits and all captured texts are values.
+
+        After a text that is no value, the search goes on behind that text: a piece of it can't become a value.
+        """
+        position, failures = 0, 0
+        while position <= len(text) and failures < ATTEMPTS:
+            found = self.regex.search(text, position)
+            if found is None:
+                return
+            fields, end = self._fields(found, text)
+            position = max(found.start() + 1, end)
+            if fields is None:
+                failures += 1
+            else:
+                yield Hit(fields, found.start(), found.end())
+
+    def _fields(self, found: Any, text: bytes) -> tuple[dict[str, Value] | None, int]:
+        """Return the values of a match and its end, or None and the end of the text that is no value."""
+        fields: dict[str, Value] = {}
+        for group in self.groups:
+            start, end = found.span(group.index)
+            if start < 0:  # an optional group that took no part
+                continue
+            value = _value(group, text, start, end)
+            if value is None or fields.get(group.name, value) != value:
+                return None, end
+            if group.name not in ANONYMOUS:
+                fields[group.name] = value
+        return fields, found.end()
+
+
+def _value(group: _Group, text: bytes, start: int, end: int) -> Value | None:
+    """Return the canonical value of a captured text, None when it is none."""
+    raw = text[start:end]
+    if b"\n" in raw or (group.longer is not None and end < len(text) and group.longer.fullmatch(text[start : end + 1])):
+        return None
+    if group.type.base == "text":
+        raw = raw[: 4 * TEXT_VALUE]
+    elif len(raw) > SHAPED_VALUE:
+        return None
+    try:
+        value = group.type.parse(raw.decode("utf-8", "backslashreplace"))
+    except (ValueError, ArithmeticError):
+        return None  # a number too large to be one
+    if isinstance(value, str):
+        return value[:TEXT_VALUE]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return None if isinstance(value, tuple) and len(value) > LIST_VALUE else value
+
+
+def _compile_sequence(sequence: Sequence, declared: Mapping[str, str], types: Types) -> _SequencePattern:
+    pieces: list[str] = []
+    groups: list[_Group] = []
+    taken = 0  # groups of the parts before
+    for number, part in enumerate(sequence.parts, 1):
+        last = number == len(sequence.parts)
+        if isinstance(part, Template):
+            text, own = _template(part, types, taken, last=last)
+        else:
+            text, own = _regex(part, declared, types, taken)
+        pieces.append(text)
+        groups += own
+        taken += _compile(text, part).groups
+    return _SequencePattern(_compile("(?m)" + "(?s:.*?)".join(pieces), sequence.parts[-1]), tuple(groups))
+
+
+def _compile(text: str, part: Template | Regex) -> Any:
+    try:
+        return compile_regex(text)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "not accepted"
+        words = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise PatternError(words, part) from error
+
+
+def _template(part: Template, types: Types, taken: int, *, last: bool) -> tuple[str, list[_Group]]:
+    pieces: list[str] = []
+    groups: list[_Group] = []
+    for position, piece in enumerate(part.pieces, 1):
+        if isinstance(piece, str):
+            pieces.append(re.escape(piece))
+            continue
+        kind, final = _type(piece.type, part, types), position == len(part.pieces)
+        # A lazy capture with nothing behind it would always be empty: at the end it takes the rest of the line.
+        shape = kind.pattern.removesuffix("?") if final and kind.pattern.endswith(("*?", "+?")) else kind.pattern
+        pieces.append(f"({shape})")
+        cuttable = final and not last and kind.base != "text"
+        groups.append(_Group(taken + len(groups) + 1, piece.name, kind, _compile(kind.pattern, part) if cuttable else None))
+    text = "".join(pieces)
+    if _compile(text, part).groups != len(groups):
+        raise PatternError("a capture type has groups of its own", part)
+    return text, groups
+
+
+def _regex(part: Regex, declared: Mapping[str, str], types: Types, taken: int) -> tuple[str, list[_Group]]:
+    own = dict(part.types)
+    compiled = _compile(part.text, part)
+    groups = []
+    for raw, index in sorted(compiled.groupindex.items(), key=lambda item: item[1]):
+        name = raw.decode()
+        groups.append(_Group(taken + index, name, _type(own.get(name) or declared.get(name, "text"), part, types)))
+    # Inline flags at the front of a part must not leak into the parts behind it.
+    return f"(?:{part.text})", groups
+
+
+def _type(name: str, part: Template | Regex, types: Types) -> CaptureType:
+    if name not in types:
+        raise PatternError(f"capture type `{name}` is not installed", part)
+    return types[name]
+

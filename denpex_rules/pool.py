@@ -1,0 +1,99 @@
+"""Who takes part in a match: the sightings of one key, and the episodes of its trigger (specification 4.1 and 4.7)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from attrs import Factory, define
+
+from denpex_rules.attribution import Bound
+from denpex_rules.evaluate import field_of
+from denpex_rules.rule import Key, Rule
+from denpex_rules.sighting import Emitter, Sighting
+from denpex_rules.timeline import Timeline
+from denpex_rules.values import Value
+
+KeyValue = tuple[object, ...]
+
+
+@define
+class Pool:
+    """The sightings that take part under one key; looked up by event, and by event and field value."""
+
+    timeline: Timeline
+    fields: tuple[tuple[Key, object], ...]
+    emitter: Emitter | None
+    _by_event: dict[str, Bound] = Factory(dict)
+    _by_field: dict[tuple[str, str], dict[object, list[Sighting]]] = Factory(dict)
+
+    def of(self, event: str) -> Bound:
+        """Return an event's sightings under this key, in canonical order."""
+        if event not in self._by_event:
+            self._by_event[event] = tuple(s for s in self.timeline.of(event) if self._admits(s))
+        return self._by_event[event]
+
+    def _admits(self, sighting: Sighting) -> bool:
+        if self.emitter is not None and sighting.emitter != self.emitter:
+            return False
+        return all(_fits(key, value, sighting) for key, value in self.fields)
+
+    def where(self, event: str, name: str, value: Value) -> Bound:
+        """Return an event's sightings whose field is `value` or unknown, in canonical order."""
+        table = self._by_field.get((event, name))
+        if table is None:
+            table = defaultdict(list)
+            for sighting in self.of(event):
+                own = field_of(sighting, name)
+                table[getattr(own, "value", None)].append(sighting)
+            self._by_field[event, name] = table
+        fitting, unknown = table.get(value, []), table.get(None, [])
+        if not unknown:
+            return tuple(fitting)
+        wanted = {id(s) for s in (*fitting, *unknown)}
+        return tuple(s for s in self.of(event) if id(s) in wanted)
+
+
+def _fits(key: Key, value: object, sighting: Sighting) -> bool:
+    own = _key_field(sighting, key)
+    return own == value or (key == "job" and own is None)
+
+
+def _key_field(sighting: Sighting, key: Key) -> object:
+    """A key is the actor's field, or the capture that overrides it (`step.rank` means the same)."""
+    return getattr(field_of(sighting, key), "value", None)
+
+
+def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
+    """Yield each key of a rule with the sightings that take part under it, in a stable order."""
+    triggers = timeline.of(rule.trigger.event)
+    used = [s for step in rule.steps for s in timeline.of(step.event)]
+    jobs = sorted({s.actor.job for s in used if s.actor.job is not None})
+    keys: dict[KeyValue, tuple[tuple[tuple[Key, object], ...], Emitter | None]] = {}
+    for trigger in triggers:
+        own = [(key, _key_field(trigger, key)) for key in rule.keys]
+        lone = trigger.emitter if any(value is None and key != "job" for key, value in own) else None
+        for job in jobs or (None,):
+            if trigger.actor.job not in {None, job}:
+                continue
+            fields = tuple((key, job if key == "job" else value) for key, value in own)
+            value = tuple(value for _, value in fields) + ((lone,) if lone else ())
+            keys.setdefault(value, (fields, lone))
+    for value, (fields, lone) in sorted(keys.items(), key=lambda item: tuple(map(str, item[0]))):
+        yield value, Pool(timeline, fields, lone)
+
+
+def episodes_of(rule: Rule, triggers: Bound) -> list[Bound]:
+    """Return a trigger's sightings cut where the rule's quiet time passed without one; each clock has episodes of its own."""
+    found: dict[object, list[list[Sighting]]] = {}
+    latest: dict[object, int] = {}
+    for sighting in triggers:
+        instant = sighting.instant
+        frame = instant.frame if instant.known else None
+        started = found.setdefault(frame, [])
+        if not started or (instant.known and instant.lo > latest[frame] + rule.quiet_ns):
+            started.append([])
+            latest[frame] = instant.hi
+        started[-1].append(sighting)
+        latest[frame] = max(latest[frame], instant.hi)
+    return [tuple(episode) for started in found.values() for episode in started]

@@ -1,0 +1,231 @@
+"""Programs: compiled rules, ready to scan and correlate, and their saved form.
+
+A saved program is text: a header line and a body line, both JSON. It holds literals and tables, never code, and loading it
+needs no parser. The literal automaton and the regexes are built again after loading, each when it is first needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import ahocorasick
+from attrs import evolve, field, frozen
+
+from denpex_rules.codec import MISFITS, make_converter
+from denpex_rules.errors import ProgramError
+from denpex_rules.pattern import EventPattern, Types, compile_event
+from denpex_rules.rule import Event, Rule, Template
+from denpex_rules.values import BUILTIN
+
+FORMAT: Final = "denpex-program"
+VERSION: Final = 1
+
+
+@frozen
+class RootClass:
+    """What the taxonomy says about one class that a rule names. A symptom is never reported as the initiator."""
+
+    id: str
+    title: str
+    role: Literal["cause", "symptom"]
+    layer: str
+
+
+@frozen
+class LiteralEntry:
+    """One text of the literal table and the events that it announces."""
+
+    text: str
+    events: tuple[str, ...]
+
+
+@frozen
+class Pack:
+    """One rule pack that the rules came from."""
+
+    name: str
+    version: str
+
+
+@frozen
+class Program:
+    """Rules and events in the form that matching needs.
+
+    `language` is the version of the rule language. `types` are the capture types that patterns may name; they are code, so
+    they are installed and passed in, not saved.
+    """
+
+    rules: tuple[Rule, ...]
+    events: tuple[Event, ...]
+    literals: tuple[LiteralEntry, ...]
+    classes: tuple[RootClass, ...] = ()
+    packs: tuple[Pack, ...] = ()
+    language: int = 1
+    types: Types = field(default=BUILTIN, eq=False, repr=False)
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        """The literal automaton and the patterns; shared by all scans of this program."""
+        return Matcher(self.events, self.literals, self.types)
+
+    @cached_property
+    def lookups(self) -> frozenset[str]:
+        """The events that rules use only in look-ups and confirming steps: many are seen, few are ever needed."""
+        decisive = {s.event for r in self.rules for s in r.steps if s.verb in {"require", "unless"}}
+        return frozenset(e.id for e in self.events if e.id not in decisive and not e.identity)
+
+    def rule(self, rule_id: str) -> Rule:
+        """Return a rule by id or `pack:id`. Raises KeyError."""
+        return self._rules[rule_id]
+
+    def event(self, event_id: str) -> Event:
+        """Return an event by id. Raises KeyError."""
+        return self._events[event_id]
+
+    def root_class(self, class_id: str) -> RootClass | None:
+        """Return the taxonomy's entry for a class, None when the program has none."""
+        return next((c for c in self.classes if c.id == class_id), None)
+
+    @cached_property
+    def _rules(self) -> Mapping[str, Rule]:
+        return {name: r for r in self.rules for name in (r.id, r.qualified)}
+
+    @cached_property
+    def _events(self) -> Mapping[str, Event]:
+        return {e.id: e for e in self.events}
+
+
+class Matcher:
+    """Finds events in text: literals first, then the pattern of each event that a literal announces.
+
+    Events go by their place in the program.
+    """
+
+    def __init__(self, events: tuple[Event, ...], literals: tuple[LiteralEntry, ...], types: Types = BUILTIN) -> None:
+        """Build the automaton; patterns are compiled when they are first asked for."""
+        self.events = events
+        self._types = types
+        self._patterns: dict[int, EventPattern] = {}
+        place = {e.id: i for i, e in enumerate(events)}
+        self.expensive: Final = frozenset(i for i, e in enumerate(events) if e.expensive)
+        # The automaton takes texts only; read as Latin-1, one character is one byte and offsets stay byte offsets.
+        self._automaton: Any = ahocorasick.Automaton()
+        for entry in literals:
+            self._automaton.add_word(entry.text.encode().decode("latin-1"), tuple(place[e] for e in entry.events))
+        self._automaton.make_automaton()
+        self._empty = not literals
+
+    def announced(self, text: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield (offset of its last byte, events) for each literal in the text, overlapping ones included."""
+        return iter(()) if self._empty else self._automaton.iter(text.decode("latin-1"))
+
+    def pattern(self, place: int) -> EventPattern:
+        """Return the pattern of the event at this place."""
+        found = self._patterns.get(place)
+        if found is None:
+            found = self._patterns[place] = compile_event(self.events[place], self._types)
+        return found
+
+
+# ------------------------------------------------------------------ saved form
+
+
+def dumps(program: Program) -> str:
+    """Return the program as text: a header line with format, version, size and checksum, then the body line."""
+    body = json.dumps(_CONVERTER.unstructure(program), ensure_ascii=True, separators=(",", ":"))
+    header = {"format": FORMAT, "version": VERSION, "bytes": len(body), "checksum": _checksum(body)}
+    return f"{json.dumps(header)}\n{body}\n"
+
+
+def loads(text: str, types: Types = BUILTIN) -> Program:
+    """Return the program that `dumps` wrote.
+
+    Args:
+        text: the saved program.
+        types: the capture types that are installed.
+
+    Raises:
+        ProgramError: the text is no program, of another version, cut short or changed, or needs a type that is missing.
+    """
+    first, _, rest = text.partition("\n")
+    header = _header(first)
+    body = rest.removesuffix("\n")
+    if len(body) < header["bytes"]:
+        raise ProgramError(f"the program is cut short: {len(body)} of {header['bytes']} bytes are there; save it again")
+    if _checksum(body) != header["checksum"]:
+        raise ProgramError("the program was changed after it was saved (its checksum is off); compile the rules again")
+    try:
+        program = _CONVERTER.structure(json.loads(body), Program)
+    except MISFITS as error:
+        raise ProgramError(f"the program's content can't be read: {error!r:.200}") from error
+    _check_types(program, types)
+    return evolve(program, types=types)
+
+
+def save_program(program: Program, path: str | Path) -> None:
+    """Write the program to a file."""
+    Path(path).write_text(dumps(program), encoding="ascii", newline="\n")
+
+
+def load_program(path: str | Path, types: Types = BUILTIN) -> Program:
+    """Read a program that `save_program` wrote, without the parser.
+
+    Args:
+        path: the file.
+        types: the capture types that are installed; pass those of plug-ins too.
+
+    Raises:
+        ProgramError: the file can't be read or used; the message says why.
+    """
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except OSError as error:
+        raise ProgramError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ProgramError(f"{path}: this is not a saved program") from error
+    try:
+        return loads(text, types)
+    except ProgramError as error:
+        raise ProgramError(f"{path}: {error}") from error
+
+
+def _header(line: str) -> Mapping[str, Any]:
+    try:
+        header = json.loads(line)
+    except ValueError as error:
+        raise ProgramError("this is not a saved program") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ProgramError("this is not a saved program")
+    if header.get("version") != VERSION:
+        raise ProgramError(
+            f"the program has version {header.get('version')!r}, this release reads version {VERSION}; compile the rules again"
+        )
+    if not isinstance(header.get("bytes"), int) or not isinstance(header.get("checksum"), str):
+        raise ProgramError("the program's header is damaged; compile the rules again")
+    return header
+
+
+def _check_types(program: Program, types: Types) -> None:
+    used = {kind for e in program.events for _, kind in e.captures}
+    for event in program.events:
+        parts = (p for a in event.alternatives for s in a.sequences for p in s.parts)
+        for part in parts:
+            if isinstance(part, Template):
+                used |= {piece.type for piece in part.pieces if not isinstance(piece, str)}
+            else:
+                used |= {kind for _, kind in part.types}
+    missing = sorted(used - set(types))
+    if missing:
+        raise ProgramError(f"the program needs the capture types {', '.join(missing)} of plug-ins that are not installed")
+
+
+def _checksum(body: str) -> str:
+    return "sha256:" + hashlib.sha256(body.encode()).hexdigest()
+
+
+_CONVERTER: Final = make_converter()

@@ -1,0 +1,317 @@
+"""A report as text for the person on call, as JSON and as JSON lines; other forms come from plug-ins.
+
+The text leads with the verdict, then says who failed first and since when, why, by which lines, who merely reported it, what
+to do, and which fact is missing. What is too long for a screen is counted, never dropped in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol, cast
+
+from denpex_rules import plugins, schema
+from denpex_rules.clock import format_duration, parse_time
+from denpex_rules.errors import UsageError
+from denpex_rules.finding import CoverageReport, Evidence, Explanation, Incident, Interval, Report, Unexplained
+from denpex_rules.page import LABEL_WIDTH, Page
+from denpex_rules.wording import format_interval, format_moment, name_actor, name_group, nearest_miss, plural
+
+STEP_EVIDENCE: Final = 5  # evidence lines of one step that the text shows
+UNEXPLAINED: Final = 10  # unexplained shapes that the text shows
+ELSEWHERE: Final = "--format json shows all"
+
+
+class Renderer(Protocol):
+    """What an entry point of the group `denpex_rules.renderers` must be: it turns a report into text."""
+
+    def __call__(self, report: Report, /) -> str:
+        """Return the report in this form."""
+
+
+# ------------------------------------------------------------------ the report
+
+
+def report_page(report: Report, *, coverage: bool = False) -> Page:
+    """Return the report as a page.
+
+    Args:
+        report: the report.
+        coverage: append everything that was read, per actor and source, instead of one line about it.
+    """
+    page = Page()
+    page.add(_headline(report), lead=f"{_VERDICTS[report.verdict]}: ", style="bold", lead_style=_STYLES[report.verdict])
+    for number, incident in enumerate(report.incidents, 1):
+        if number > 1:
+            page.blank()
+            lead = f"[{number} of {len(report.incidents)}] {_LEVELS[incident.level]}: "
+            page.add(incident.title, lead=lead, style="bold", lead_style="bold")
+        _incident(page, incident, 2)
+    if report.unexplained:
+        page.blank()
+        _unexplained(page, report.unexplained)
+    page.blank()
+    page.add(coverage_line(report.coverage), lead="Read: ", lead_style="dim")
+    if coverage:
+        page.blank()
+        _coverage(page, report.coverage)
+    return page
+
+
+_VERDICTS: Final = {
+    "failed": "FAILED",
+    "stopped": "STOPPED",
+    "warning": "WARNING",
+    "undecided": "UNDECIDED",
+    "healthy": "HEALTHY",
+    "no_data": "NO DATA",
+}
+_STYLES: Final = {
+    "failed": "bold red",
+    "stopped": "bold yellow",
+    "warning": "bold yellow",
+    "undecided": "bold magenta",
+    "healthy": "bold green",
+    "no_data": "bold magenta",
+}
+_LEVELS: Final = {"failure": "FAILURE", "stop": "STOP", "warning": "WARNING", "info": "NOTE"}
+
+
+def _headline(report: Report) -> str:
+    if report.incidents:
+        others = len(report.incidents) - 1
+        return report.incidents[0].title + (f" (and {plural(others, 'further incident')})" if others else "")
+    if report.verdict == "no_data":
+        return "nothing that could be read as a log"
+    if report.unexplained:
+        return f"{plural(len(report.unexplained), 'kind')} of error records that no rule explains"
+    return "no rule found a failure"
+
+
+def _incident(page: Page, incident: Incident, indent: int) -> None:
+    """Add one incident below its title."""
+    _who_and_when(page, incident, indent)
+    _reasons(page, incident, indent)
+    _evidence(page, incident.evidence, indent)
+    if incident.reporters.count:
+        page.label("only reported", name_group(incident.reporters), indent=indent)
+    if incident.victims.count:
+        page.label("victims", name_group(incident.victims), indent=indent)
+    _remedy(page, incident, indent)
+    if incident.against:
+        page.add("speaks against it:", indent=indent)
+        for clause in incident.against:
+            page.add(clause.text + (f": {clause.reason}" if clause.reason else ""), lead="- ", indent=indent + 2)
+    _missing(page, incident, indent)
+    if incident.explains:
+        page.add(f"explains {plural(len(incident.explains), 'further finding')}:", indent=indent)
+        for nested in incident.explains:
+            page.add(nested.title, lead="> ", indent=indent + 2, style="bold")
+            _incident(page, nested, indent + 4)
+
+
+def _who_and_when(page: Page, incident: Incident, indent: int) -> None:
+    for suspect in incident.initiators:
+        page.label("failed first", f"{name_actor(suspect)} ({suspect.certainty})", indent=indent, style="bold red")
+    if not incident.initiators:
+        page.label("failed first", "undecided" if incident.candidates or incident.missing else "nobody is accused", indent=indent)
+    for suspect in incident.candidates:
+        page.label("possible", f"{name_actor(suspect)} (undecided: not an accusation)", indent=indent)
+    page.label("since", format_interval(incident.onset) if incident.onset else "unknown", indent=indent)
+    job = f", job {incident.job}" if incident.job is not None else ""
+    finding = f"{incident.outcome}, {incident.cls}, impact {incident.impact}{job}"
+    page.label("finding", f"{finding}; {incident.rule}; id {incident.id} revision {incident.revision}", indent=indent)
+
+
+def _reasons(page: Page, incident: Incident, indent: int) -> None:
+    suspects = [s for s in (*incident.initiators, *incident.candidates) if s.reasons]
+    for suspect in suspects:
+        page.add(f"why {name_actor(suspect)}:", indent=indent)
+        page.items(suspect.reasons, indent=indent + 2)
+
+
+def _evidence(page: Page, evidence: tuple[Evidence, ...], indent: int) -> None:
+    if evidence:
+        page.add("evidence:", indent=indent)
+        _evidence_lines(page, evidence, indent + 2)
+
+
+def _evidence_lines(page: Page, evidence: tuple[Evidence, ...], indent: int) -> None:
+    shown: dict[str, int] = {}
+    for item in evidence:
+        shown[item.step] = shown.get(item.step, 0) + 1
+        if shown[item.step] <= STEP_EVIDENCE:
+            _evidence_line(page, item, indent)
+    for step, count in shown.items():
+        if count > STEP_EVIDENCE:
+            page.add(f"and {plural(count - STEP_EVIDENCE, 'more line')} of {step} ({ELSEWHERE})", indent=indent)
+
+
+def _evidence_line(page: Page, item: Evidence, indent: int) -> None:
+    moments = "".join(f", {name} {seconds:+g} s" for name, seconds in sorted(item.moments.items()))
+    head = f"{item.source}:{item.line}  {format_moment(item.instant)}{moments}  {item.step}, {name_actor(item.actor)}"
+    page.add(head, indent=indent, style="cyan")
+    page.add(item.text, lead="| ", indent=indent + 2, lead_style="dim")
+
+
+def _remedy(page: Page, incident: Incident, indent: int) -> None:
+    remedy = incident.remedy
+    if remedy.why:
+        page.label("what happened", " ".join(remedy.why.split("\n")), indent=indent)
+    if remedy.do:
+        page.add("what to do:", indent=indent)
+        page.items(remedy.do, indent=indent + 2, numbered=True)
+    if remedy.verify:
+        page.add("how to check:", indent=indent)
+        for check in remedy.verify:
+            where = f"on {check.host}: " if check.host else "$ "
+            page.add(check.command, lead=where, indent=indent + 2, wrap=False)
+    for reference in remedy.references:
+        page.label("see", reference, indent=indent)
+
+
+def _missing(page: Page, incident: Incident, indent: int) -> None:
+    if not incident.missing:
+        return
+    page.add("what is missing:", indent=indent, style="bold yellow")
+    for fact in incident.missing:
+        page.add(fact.fact, lead="- ", indent=indent + 2)
+        if fact.why:
+            page.add(fact.why, lead="why: ", indent=indent + 4)
+        if fact.command:
+            page.add(fact.command, lead="get it: ", indent=indent + 4, wrap=False)
+
+
+def _unexplained(page: Page, records: tuple[Unexplained, ...]) -> None:
+    page.add(f"{plural(len(records), 'kind')} of error records that no rule explains:", style="bold")
+    for record in records[:UNEXPLAINED]:
+        times = f"  {record.count:,} times" if record.count > 1 else ""
+        head = f"{record.source}:{record.line}  {format_moment(record.instant)}  {name_actor(record.actor)}{times}"
+        page.add(head, indent=2, style="cyan")
+        page.add(record.text, lead="| ", indent=4, lead_style="dim")
+    if len(records) > UNEXPLAINED:
+        page.add(f"and {plural(len(records) - UNEXPLAINED, 'more kind')} ({ELSEWHERE})", indent=2)
+
+
+# ------------------------------------------------------------------ coverage
+
+
+def coverage_line(coverage: CoverageReport) -> str:
+    """Return what was read in one sentence: sources, actors, interval, skew bound, and what was cut, merged or lost."""
+    lines = sum(source.lines for source in coverage.sources)
+    parts = [f"{plural(len(coverage.sources), 'source')} ({plural(lines, 'line')})"]
+    if coverage.world_size is not None:
+        parts.append(f"{coverage.ranks_seen} of {plural(coverage.world_size, 'rank')}")
+    elif coverage.ranks_seen:
+        parts.append(plural(coverage.ranks_seen, "rank"))
+    parts.append(plural(len(coverage.actors), "actor"))
+    firsts = [a.first for a in coverage.actors if a.first is not None]
+    lasts = [a.last for a in coverage.actors if a.last is not None]
+    if firsts and lasts:
+        parts.append(format_interval(Interval(min(firsts, key=parse_time), max(lasts, key=parse_time))))
+    parts.append(f"clocks of hosts within {coverage.skew_s:g} s")
+    truncated = sum(source.truncated for source in coverage.sources)
+    losses = [
+        (truncated, f"{plural(truncated, 'source')} cut"),
+        (n := sum(s.merged for s in coverage.sources), f"{plural(n, 'line')} merged by a source"),
+        (n := sum(s.evicted for s in coverage.sources), f"{plural(n, 'sighting')} dropped"),
+        (n := len(coverage.notes) + sum(len(s.notes) for s in coverage.sources), f"{plural(n, 'note')} (see --coverage)"),
+    ]
+    parts += [text for count, text in losses if count]
+    return "; ".join(parts)
+
+
+def coverage_page(coverage: CoverageReport) -> Page:
+    """Return all that was read, per actor and kind, then per source."""
+    page = Page()
+    _coverage(page, coverage)
+    return page
+
+
+def _coverage(page: Page, coverage: CoverageReport) -> None:
+    page.add("Coverage by actor and kind of log:", style="bold")
+    for actor in coverage.actors:
+        page.add(f"{name_actor(actor.actor)}, {actor.kind or 'unknown kind'}", lead="- ", indent=2)
+        times = format_interval(Interval(actor.first, actor.last)) if actor.first and actor.last else "no line with a time"
+        untimed = f", {actor.untimed:,} without a time" if actor.untimed else ""
+        page.add(f"{times}; {plural(actor.lines, 'line')}{untimed}; in {', '.join(actor.sources)}", indent=4)
+        for gap in actor.gaps:
+            width = format_duration(parse_time(gap.hi) - parse_time(gap.lo))
+            page.add(f"silent {format_interval(gap)} ({width})", indent=4, style="yellow")
+    page.add("Coverage by source:", style="bold")
+    for source in coverage.sources:
+        page.add(f"{source.source}  {source.layout or 'plain lines'}", lead="- ", indent=2)
+        flags = [f"{plural(source.lines, 'line')}", f"{plural(source.bytes, 'byte')}"]
+        flags += ["cut"] if source.truncated else []
+        flags += [f"{source.merged:,} lines merged"] if source.merged else []
+        flags += [f"{source.evicted:,} sightings dropped"] if source.evicted else []
+        page.add(", ".join((*flags, *source.notes)), indent=4)
+    page.items(coverage.notes, indent=2)
+
+
+# ------------------------------------------------------------------ explanations
+
+
+def explanation_page(explanations: Iterable[Explanation]) -> Page:
+    """Return how a rule came out, clause by clause: its truth, the reason, the nearest miss, the evidence."""
+    page = Page()
+    for explanation in explanations:
+        page.blank()
+        key = f" for {explanation.key}" if explanation.key else ""
+        page.add(f"{explanation.rule}{key}: {explanation.outcome}", style="bold")
+        for clause in explanation.clauses:
+            page.add(
+                clause.text,
+                lead=clause.truth.ljust(LABEL_WIDTH),
+                indent=2,
+                lead_style=_TRUTHS[clause.truth],
+            )
+            why = "; ".join(filter(None, (clause.reason, nearest_miss(clause))))
+            if why:
+                page.add(why, indent=2 + LABEL_WIDTH)
+            _evidence_lines(page, tuple(e for e in explanation.evidence if e.step == clause.step), 2 + LABEL_WIDTH)
+    return page
+
+
+_TRUTHS: Final = {"true": "bold green", "false": "bold red", "undetermined": "bold yellow"}
+
+
+# ------------------------------------------------------------------ forms
+
+
+def render_text(report: Report) -> str:
+    """Return the report as text without styles."""
+    return report_page(report).plain()
+
+
+def render_json(report: Report) -> str:
+    """Return the report as one indented JSON document."""
+    return schema.to_json(report) + "\n"
+
+
+def render_jsonl(report: Report) -> str:
+    """Return one line for each root incident, then one line with verdict, unexplained errors and coverage.
+
+    Each line has a `type` (`incident` or `report`) and the `schema` of the report that it is part of.
+    """
+    body = schema.to_dict(report)
+    incidents = body.pop("incidents")
+    rows = [{"type": "incident", "schema": report.schema, **incident} for incident in incidents]
+    return "".join(schema.dump(row) + "\n" for row in (*rows, {"type": "report", **body}))
+
+
+BUILTIN: Final[Mapping[str, Renderer]] = {"text": render_text, "json": render_json, "jsonl": render_jsonl}
+
+
+def find_renderer(name: str) -> Renderer:
+    """Return a renderer by name: a built-in one, or the plug-in that is registered under that name.
+
+    Raises:
+        UsageError: there is none of that name.
+        PluginError: a plug-in does not load or can't be called.
+    """
+    if name in BUILTIN:
+        return BUILTIN[name]
+    offered = plugins.load(plugins.RENDERERS)
+    if name not in offered:
+        raise UsageError(f"unknown format {name!r}; known: {', '.join((*BUILTIN, *offered))}")
+    return cast("Renderer", offered[name])

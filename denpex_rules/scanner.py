@@ -1,0 +1,404 @@
+"""From the bytes of one source to sightings, coverage and error records: streaming, in bounded memory.
+
+Lines are cut, peeled and told apart by emitter; an emitter's lines make records (a head and its continuation lines); when a
+record is complete, the events that its literals announce are tried on its text. The result depends on the bytes alone, not on
+the chunks that they arrive in.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Final
+
+from attrs import define
+
+from denpex_rules import formats
+from denpex_rules.activity import Presence
+from denpex_rules.clock import UNKNOWN, Instant
+from denpex_rules.lines import LINE_LIMIT, LineSplitter, PhysicalLine
+from denpex_rules.pattern import Hit
+from denpex_rules.program import Program
+from denpex_rules.record import NO_HINTS, Hints, Line
+from denpex_rules.retain import Errors, Gap, Kept, Shelf
+from denpex_rules.rule import SEVERITIES, Kind, LogSeverity
+from denpex_rules.sighting import MAX_RUNS, TEXT_LIMIT, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+
+SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
+SAMPLE_BYTES: Final = 256 * 1024
+RECORD_LINES: Final = 200  # a longer record is cut into several
+RECORD_BYTES: Final = 64 * 1024
+OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
+LABELS: Final = 5_000  # emitters that are told apart in one source
+OTHERS: Final = "…"  # the label of the lines of all further ones
+RUNS: Final = 400_000  # runs of all emitters of a source together
+WAITING: Final = 8  # gaps of one emitter that wait for a stamp of their clock
+LAYOUTS: Final = 64  # layouts that are counted to find the commonest
+
+Peel = Callable[[bytes, Hints], Line]
+
+_ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
+_HOST_KINDS: Final = frozenset({"kernel", "fabric", "scheduler"})
+
+
+class SourceScanner:
+    """Scans one source. Feed it chunks of any size, then close it; a snapshot shows what closing now would give."""
+
+    def __init__(
+        self, program: Program, source: str, hints: Hints = NO_HINTS, *, mtime: int | None = None, peel: Peel = formats.peel
+    ) -> None:
+        """Begin a source.
+
+        Args:
+            program: the events to look for.
+            source: the name that sightings carry.
+            hints: what the source's place claims about its lines.
+            mtime: when the source was last written (ns UTC), where that is known.
+            peel: reads one line.
+        """
+        self._program = program
+        self._matcher = program.matcher
+        self._source = source
+        self._mtime = mtime
+        self._peel = peel
+        self._state = _State(hints)
+
+    def feed(self, chunk: bytes) -> None:
+        """Read the next bytes of the source. Damage never raises: it is noted in the coverage."""
+        for start in range(0, len(chunk), LINE_LIMIT):
+            self._read(self._state.splitter.feed(chunk[start : start + LINE_LIMIT]))
+
+    def note(self, text: str, *, truncated: bool = False) -> None:
+        """Add a note to the source's coverage; `truncated` says that bytes are missing."""
+        if text not in self._state.notes:
+            self._state.notes.append(text)
+        self._state.truncated |= truncated
+
+    def snapshot(self) -> Scan:
+        """Return what `close` would return now, and stay open."""
+        twin = copy.copy(self)
+        twin._state = copy.deepcopy(self._state)  # noqa: SLF001 - the twin is one of us
+        return twin.close()
+
+    def close(self) -> Scan:
+        """Finish the last line and all records, and return what was found. Nothing can be fed after that."""
+        state = self._state
+        self._read(state.splitter.finish())
+        self._decide()
+        for emitter in state.emitters.values():
+            self._finish(emitter)
+        found = [(kept.resolved(), place) for place, shelf in state.shelves.items() for kept in shelf]
+        found.sort(key=lambda pair: (pair[0].line, pair[1]))  # stable: occurrences on one line keep their order
+        errors = sorted(state.errors, key=lambda e: e.line)
+        return Scan(tuple(s for s, _ in found), (self._coverage(),), tuple(errors))
+
+    # ---- lines
+
+    def _read(self, lines: list[PhysicalLine]) -> None:
+        """Take whole lines; the first ones wait until there are enough of them to tell which wrappers the source uses."""
+        state = self._state
+        taken = 0
+        while state.sample is not None and taken < len(lines):
+            state.sample.append(lines[taken])
+            state.sample_bytes += len(lines[taken].data)
+            taken += 1
+            if len(state.sample) == SAMPLE_LINES or state.sample_bytes >= SAMPLE_BYTES:
+                self._decide()
+        self._take(lines[taken:])
+
+    def _decide(self) -> None:
+        sample, self._state.sample = self._state.sample, None
+        if sample:
+            self._state.hints = formats.decide([line.data for line in sample], self._state.hints)
+            self._take(sample)
+
+    def _take(self, lines: list[PhysicalLine]) -> None:
+        """Peel whole lines, look for literals in all of them at once, and hand each to its emitter."""
+        if not lines:
+            return
+        pieces = [self._piece(line) for line in lines]
+        hits: dict[int, set[int]] = {}
+        ends = list(accumulate(len(p.text) + 1 for p in pieces))
+        row = 0
+        for end, events in self._matcher.announced(b"\n".join(p.text for p in pieces)):
+            while end >= ends[row]:
+                row += 1
+            hits.setdefault(row, set()).update(events)
+        for row, piece in enumerate(pieces):
+            self._place(piece, hits.get(row, frozenset()))
+
+    def _piece(self, physical: PhysicalLine) -> _Piece:
+        line = self._peel(physical.data, self._state.hints)
+        text = line.text.replace(b"\r", b"\n")  # a redrawn progress bar: each drawing reads as a line
+        if physical.tail:
+            text += b"\n" + physical.tail
+        return _Piece(line, text, physical.number, physical.start, physical.end)
+
+    def _place(self, piece: _Piece, hits: AbstractSet[int]) -> None:
+        state, line = self._state, piece.line
+        state.merged += line.repeats > 0
+        if line.layout in state.layouts or len(state.layouts) < LAYOUTS:
+            state.layouts[line.layout] += 1
+        emitter = state.emitter(line.label)
+        emitter.presence.add(line, min(MAX_RUNS, RUNS // len(state.emitters)))
+        if emitter.begins(piece):
+            self._finish(emitter)
+        piece.when = emitter.when(line.instant)
+        emitter.pieces.append(piece)
+        emitter.hits.update(hits)
+        emitter.size += len(piece.text)
+        state.open_bytes += len(piece.text)
+        state.open[emitter.label] = emitter
+        while state.open_bytes > OPEN_BYTES:
+            self._finish(next(iter(state.open.values())))
+
+    # ---- records
+
+    def _finish(self, emitter: _Emitter) -> None:
+        """Look at an emitter's record, which is complete, and forget its lines."""
+        if not emitter.pieces:
+            return
+        record = _Record(emitter.pieces)
+        for place in sorted(emitter.hits | self._matcher.expensive):
+            pattern = self._matcher.pattern(place)
+            if not pattern.accepts(record.severity, None):
+                continue
+            for hit in pattern.matches(record.text):
+                row = record.row(hit.start)
+                if pattern.accepts(record.severity, record.kind(row)):
+                    self._see(place, hit, record, row, emitter)
+        if record.severity in _ERRORS:
+            self._remember_error(record, emitter)
+        self._state.open.pop(emitter.label)
+        self._state.open_bytes -= emitter.size
+        emitter.records += 1
+        emitter.pieces, emitter.hits, emitter.size = [], set(), 0
+
+    def _see(self, place: int, hit: Hit, record: _Record, row: int, emitter: _Emitter) -> None:
+        piece, event = record.pieces[row], self._matcher.events[place]
+        when = record.when(row)
+        sighting = Sighting(
+            event.id,
+            Emitter(self._source, emitter.label_of(piece)),
+            emitter.records,
+            piece.number,
+            piece.start,
+            piece.end,
+            when if isinstance(when, Instant) else UNKNOWN,
+            piece.line.actor.merge(record.pieces[0].line.actor),
+            hit.fields,
+            record.kind(row),
+            record.severity,
+            shown(piece.text, hit.start - record.starts[row]),
+        )
+        shelf = self._state.shelves.get(place)
+        if shelf is None:
+            shelf = self._state.shelves[place] = Shelf(lookup=event.id in self._program.lookups)
+        shelf.add(Kept(sighting, None if isinstance(when, Instant) else when), emitter.label)
+
+    def _remember_error(self, record: _Record, emitter: _Emitter) -> None:
+        row = next(i for i, p in enumerate(record.pieces) if p.line.severity == record.severity)
+        piece = record.pieces[row]
+        text = shown(piece.text)
+        template = shape(text)
+        if self._state.errors.known(template):
+            return
+        when = record.when(row)
+        error = ErrorLine(
+            template,
+            Emitter(self._source, emitter.label_of(piece)),
+            piece.number,
+            piece.start,
+            piece.end,
+            when if isinstance(when, Instant) else UNKNOWN,
+            piece.line.actor.merge(record.pieces[0].line.actor),
+            text,
+        )
+        self._state.errors.add(Kept(error, None if isinstance(when, Instant) else when))
+
+    # ---- coverage
+
+    def _coverage(self) -> SourceCoverage:
+        state = self._state
+        layout = max(state.layouts, key=state.layouts.__getitem__, default=())
+        dropped = {self._matcher.events[place].id: s.dropped for place, s in sorted(state.shelves.items()) if s.dropped}
+        return SourceCoverage(
+            self._source,
+            " > ".join(layout),
+            state.splitter.bytes,
+            state.splitter.lines,
+            state.truncated or state.splitter.cut > 0,
+            state.merged,
+            sum(dropped.values()),
+            tuple(state.notes + state.bounds() + [f"evicted: {event}" for event in dropped]),
+            tuple(a for e in state.emitters.values() for a in e.presence.activities(Emitter(self._source, e.label))),
+            self._mtime,
+        )
+
+
+# ------------------------------------------------------------------ records
+
+
+@define
+class _Piece:
+    """One line of a record: peeled, where it stands, and its own instant or the gap that it falls into."""
+
+    line: Line
+    text: bytes
+    number: int
+    start: int
+    end: int
+    when: Instant | Gap = UNKNOWN
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Piece:
+        return _Piece(self.line, self.text, self.number, self.start, self.end, copy.deepcopy(self.when, memo))
+
+
+class _Record:
+    """A complete record: its lines, and what they say together."""
+
+    def __init__(self, pieces: list[_Piece]) -> None:
+        self.pieces = pieces
+        severities = [p.line.severity for p in pieces if p.line.severity is not None]
+        self.severity: LogSeverity | None = max(severities, key=SEVERITIES.index, default=None)
+
+    @cached_property
+    def text(self) -> bytes:
+        """The lines, joined by newlines."""
+        return b"\n".join(p.text for p in self.pieces)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins in the text."""
+        return [0, *accumulate(len(p.text) + 1 for p in self.pieces[:-1])]
+
+    def row(self, offset: int) -> int:
+        """Return which line an offset of the text stands in."""
+        return bisect_right(self.starts, offset) - 1
+
+    def kind(self, row: int) -> Kind | None:
+        """Return the kind that a line itself shows, else the first that the record shows."""
+        own = self.pieces[row].line.kind
+        return own if own is not None else next((p.line.kind for p in self.pieces if p.line.kind), None)
+
+    def when(self, row: int) -> Instant | Gap:
+        """Return the stamp of a line, else the nearest one above it in the record, else the gap that the line falls into."""
+        stamped = (p.when for p in reversed(self.pieces[: row + 1]) if isinstance(p.when, Instant))
+        return next(stamped, self.pieces[row].when)
+
+
+# ------------------------------------------------------------------ state
+
+
+class _Emitter:
+    """One emitter: its unfinished record, and the stamps around it.
+
+    In a `crowd` nothing tells processes apart, so each line is a record and an emitter of its own.
+    """
+
+    def __init__(self, label: str, *, crowd: bool = False) -> None:
+        self.label = label
+        self.crowd = crowd
+        self.presence = Presence()
+        self.records = 0
+        self.pieces: list[_Piece] = []
+        self.hits: set[int] = set()
+        self.size = 0
+        self._stamp: Instant | None = None
+        self._gap: Gap | None = None
+        self._waiting: list[Gap] = []
+
+    def label_of(self, piece: _Piece) -> str:
+        """Return the label that a sighting on this line carries."""
+        return f"{self.label}{piece.number}" if self.crowd else self.label
+
+    def begins(self, piece: _Piece) -> bool:
+        """Say whether a line begins a new record after the unfinished one."""
+        if not self.pieces:
+            return False
+        line, before = piece.line, self.pieces[0].line
+        full = len(self.pieces) == RECORD_LINES or self.size + len(piece.text) > RECORD_BYTES
+        # An exception's last line goes with a process's record above it, never with a host's.
+        stranger = line.severity is not None and line.kind is None and before.kind in _HOST_KINDS
+        return line.head or full or self.crowd or stranger
+
+    def when(self, instant: Instant) -> Instant | Gap:
+        """Take the instant of the next line; for one without a stamp, return the gap between the stamps around it."""
+        if instant.known:
+            gaps = [*self._waiting, *([self._gap] if self._gap else [])]
+            self._waiting = [gap for gap in gaps if not gap.close(instant)][-WAITING:]
+            self._gap, self._stamp = None, instant
+            return instant
+        if self.crowd:
+            return UNKNOWN
+        self._gap = self._gap or Gap(self._stamp)
+        return self._gap
+
+
+class _State:
+    """All that changes while a source is read: a snapshot works on a copy of it."""
+
+    def __init__(self, hints: Hints) -> None:
+        self.hints = hints
+        self.sample: list[PhysicalLine] | None = []
+        self.sample_bytes = 0
+        self.splitter = LineSplitter()
+        self.emitters: dict[str, _Emitter] = {}
+        self.open: dict[str, _Emitter] = {}  # those with an unfinished record, longest open first
+        self.open_bytes = 0
+        self.shelves: dict[int, Shelf] = {}
+        self.errors = Errors()
+        self.layouts: Counter[tuple[str, ...]] = Counter()
+        self.merged = 0
+        self.truncated = False
+        self.notes: list[str] = []
+
+    def emitter(self, label: str) -> _Emitter:
+        """Return the emitter with this label; once there are too many, the one that stands for all further ones."""
+        found = self.emitters.get(label)
+        if found is None:
+            crowd = len(self.emitters) >= LABELS
+            key = OTHERS if crowd else label
+            found = self.emitters.setdefault(key, _Emitter(key, crowd=crowd))
+        return found
+
+    def bounds(self) -> list[str]:
+        """Say where a bound was reached."""
+        splitter = self.splitter
+        notes = [
+            (splitter.nuls, f"{splitter.nuls} NUL bytes were skipped: the log was truncated while its writer went on"),
+            (splitter.cut, f"{splitter.cut} lines were longer than {LINE_LIMIT} bytes: their middle was left out"),
+            (len(self.emitters) > LABELS, f"more than {LABELS} emitters: the lines of the further ones are not told apart"),
+            (self.errors.dropped, f"{self.errors.dropped} error records of further shapes were not kept"),
+        ]
+        return [text for count, text in notes if count]
+
+
+# ------------------------------------------------------------------ texts
+
+_VARIABLE: Final = re.compile(r"0[xX][0-9a-fA-F]+|(?:/[^\s/:'\",;()\[\]<>=]+)+/?|(?=[a-f]*\d)[0-9a-f]{8,}|\d+")
+_LEAD: Final = 200  # bytes shown in front of a match that stands far inside a line
+
+
+def shown(text: bytes, offset: int = 0) -> str:
+    """Return a line of a record's text for display: the line at `offset`, invalid bytes escaped, at most TEXT_LIMIT long."""
+    begin = text.rfind(b"\n", 0, offset) + 1
+    end = text.find(b"\n", offset)
+    line = text[begin : len(text) if end < 0 else end]
+    far = offset - begin > TEXT_LIMIT // 2
+    if far:
+        line = line[offset - begin - _LEAD :]
+    words = line[: 4 * TEXT_LIMIT].decode("utf-8", "backslashreplace")
+    words = "…" + words if far else words
+    return words if len(words) <= TEXT_LIMIT else words[: TEXT_LIMIT - 1] + "…"
+
+
+def shape(text: str) -> str:
+    """Return a text with its numbers, addresses and paths replaced, so that records of one shape count together."""
+    return _VARIABLE.sub(lambda m: "<path>" if m[0][0] == "/" else "#", text[:300])

@@ -1,0 +1,203 @@
+"""From paths to sources: what to read, in which order, decompressed, in chunks of bounded size.
+
+A caller's mistake (a path that is not there) raises. Whatever a log's state does (no permission, a cut gzip, a binary file)
+becomes a note on the source, never an exception.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from attrs import define, evolve, field
+
+from denpex_rules.errors import UsageError
+from denpex_rules.places import hints_for
+from denpex_rules.record import NO_HINTS, Hints
+
+CHUNK: Final = 1 << 20
+STDIN: Final = "<stdin>"
+
+# What lies beside logs and never is one.
+JUNK: Final = frozenset(
+    ".pt .pth .bin .ckpt .safetensors .onnx .npy .npz .pkl .pickle .h5 .hdf5 .parquet .arrow .db .sqlite .so .o .a .pyc .whl .jar "
+    ".png .jpg .jpeg .gif .webp .svg .pdf .mp4 .zip .tar .tgz .7z .nsys-rep .qdrep .tfevents .core".split(),
+)
+_GZIP, _XZ, _BZ2, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
+
+
+@define(eq=False)
+class Source:
+    """One stream of log bytes.
+
+    Args:
+        name: how reports name it: the path inside the one folder that was given, else the path as given.
+        hints: what its place claims.
+        mtime_ns: when it was last written, ns UTC; None where nothing tells.
+        opener: gives its raw bytes, None for a source that is named only to say why it was not read.
+        notes: what went wrong; grows while it is read.
+        truncated: whether bytes are missing; known once it is read.
+    """
+
+    name: str
+    hints: Hints = NO_HINTS
+    mtime_ns: int | None = None
+    opener: Callable[[], BinaryIO] | None = None
+    notes: list[str] = field(factory=list)
+    truncated: bool = False
+
+    def open(self) -> Iterator[bytes]:
+        """Yield its bytes, decompressed, in chunks of at most CHUNK. What can't be read ends the stream with a note."""
+        if self.opener is None:
+            return
+        try:
+            with io.BufferedReader(cast("io.RawIOBase", self.opener()), CHUNK) as raw:
+                yield from self._read(raw)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            self.truncated = True
+            self.notes.append(f"reading ended early: {error or type(error).__name__}")
+
+    def _read(self, raw: io.BufferedReader) -> Iterator[bytes]:
+        magic = raw.peek(6)[:6]
+        if magic.startswith(_ZSTD):
+            self.truncated = True
+            self.notes.append("not read: zstd is not supported; decompress it first")
+            return
+        stream: BinaryIO | lzma.LZMAFile | bz2.BZ2File | gzip.GzipFile = raw
+        if magic.startswith(_GZIP):
+            stream = gzip.GzipFile(fileobj=raw)
+        elif magic == _XZ:
+            stream = lzma.LZMAFile(raw)
+        elif magic.startswith(_BZ2):
+            stream = bz2.BZ2File(raw)
+        # read1 hands out what one step gave, so that a cut stream loses nothing of what came before the cut.
+        chunks = iter(lambda: cast("io.BufferedReader", stream).read1(CHUNK), b"")
+        yield from self._transcoded(chunks)
+
+    def _transcoded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield UTF-16 (by its mark) as UTF-8, everything else as it is."""
+        first = next(chunks, b"")
+        if first[:2] not in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
+            if first:
+                yield first
+            yield from chunks
+            return
+        self.notes.append("read as UTF-16; byte offsets are those of its UTF-8 form")
+        decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+        yield decode(first).encode("utf-8", "replace")
+        for chunk in chunks:
+            yield decode(chunk).encode("utf-8", "replace")
+        yield decode(b"", True).encode("utf-8", "replace")  # noqa: FBT003 - the codec's own signature
+
+
+def expand(paths: Iterable[str | os.PathLike[str]]) -> list[Source]:
+    """Return the sources that paths stand for: files, folders (all files below, sorted by path), `-` for standard input.
+
+    A file is read once, however often it is reached. Links inside a folder are not followed: what they point to inside is read
+    by its own name, what lies outside is named in a note.
+
+    Raises:
+        UsageError: a path does not exist.
+    """
+    given = [os.fspath(p) for p in paths]
+    sources: list[Source] = []
+    seen: set[tuple[int, int]] = set()
+    for text in given:
+        for key, source in _named(text, alone=len(given) == 1):
+            if key is None or key not in seen:
+                sources.append(source)
+                seen |= {key} if key else set()
+    return sources
+
+
+_Found = tuple[tuple[int, int] | None, Source]  # a file's identity, None where it has none, and its source
+
+
+def _named(text: str, *, alone: bool) -> list[_Found]:
+    """Return the sources of one path that the caller gave."""
+    if text == "-":
+        return [((-1, -1), Source(STDIN, Hints(domain=STDIN), None, _stdin))]
+    path = Path(text)
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no such file or folder: {text}") from error
+    if stat.S_ISDIR(status.st_mode):
+        return [_inside(found, path, alone=alone) for found in _below(path)]
+    if stat.S_ISREG(status.st_mode):
+        return [_file(path, _shown(path), _shown(path), status)]
+    return [(None, Source(_shown(path), hints_for(_shown(path)), None, partial(path.open, "rb", buffering=0)))]  # a pipe
+
+
+def _stdin() -> BinaryIO:
+    try:
+        return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: PTH123 - a copy: closing it leaves stdin open
+    except OSError:  # a stand-in without a descriptor
+        return sys.stdin.buffer
+
+
+def from_bytes(name: str, data: bytes) -> Source:
+    """Return a source over bytes in memory; its name claims what a path of that name would."""
+    return Source(name, hints_for(name), None, partial(io.BytesIO, data))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield all files and links below a folder in sorted order; folders that can't be listed are yielded themselves."""
+    denied: list[Path] = []
+    files: list[Path] = []
+    for root, folders, names in os.walk(folder, onerror=lambda e: denied.append(Path(str(e.filename)))):
+        here = Path(root)
+        files += [here / name for name in names]
+        files += [here / name for name in folders if (here / name).is_symlink()]
+    yield from sorted((*files, *denied), key=lambda p: p.relative_to(folder).parts if p != folder else ())
+
+
+def _inside(path: Path, folder: Path, *, alone: bool) -> _Found:
+    """Return the source of what was found below a folder."""
+    inside = path.relative_to(folder)
+    name = _shown(inside if alone else path)
+    try:
+        status = path.lstat()
+    except OSError as error:
+        return None, _unread(name, error.strerror or "gone", lost=True)
+    if stat.S_ISLNK(status.st_mode):
+        outside = not path.resolve().is_relative_to(folder.resolve())
+        return None, _unread(name, "a link out of the folder" if outside else "a link; its target is read by its own name", lost=outside)
+    if stat.S_ISDIR(status.st_mode):
+        return None, _unread(name, "the folder can't be listed", lost=True)
+    if not stat.S_ISREG(status.st_mode):
+        return None, _unread(name, "no regular file")
+    # The folder's own name may be a host; what lies above it says nothing.
+    return _file(path, name, _shown(Path(folder.resolve().name) / inside), status)
+
+
+def _file(path: Path, name: str, place: str, status: os.stat_result) -> _Found:
+    """Return the source of a regular file, or one that says why it is not read."""
+    key = (status.st_dev, status.st_ino)
+    suffix = path.suffix.lower()
+    if suffix in JUNK or ".tfevents." in path.name:
+        return key, _unread(name, f"{suffix} files are no logs")
+    if path.name == "error.json":
+        return key, _unread(name, "torchrun's error file; its text is in stderr.log too")
+    hints = evolve(hints_for(place), domain=name)
+    return key, Source(name, hints, status.st_mtime_ns, partial(path.open, "rb", buffering=0))
+
+
+def _unread(name: str, why: str, *, lost: bool = False) -> Source:
+    return Source(name, notes=[f"not read: {why}"], truncated=lost)
+
+
+def _shown(path: Path) -> str:
+    """Return a path as text with `/`; bytes that are no UTF-8 are escaped, so that every report can print it."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")

@@ -1,0 +1,314 @@
+"""All sources of one collection, merged: sightings with their clocks and actors resolved, and questions about coverage.
+
+The result does not depend on the order of files or on how lines are spread over them: sightings are ordered by what they say,
+their place in a file decides only within one emitter.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from attrs import Factory, define, evolve, frozen
+
+from denpex_rules import topology as who
+from denpex_rules.calendar import Calendar, Resolver
+from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_time, order
+from denpex_rules.rule import Kind
+from denpex_rules.sighting import Activity, Emitter, Scan, Sighting, SourceCoverage
+from denpex_rules.topology import Topology
+from denpex_rules.values import Value
+
+# Rank and agent logs of a job are collected in one go, so the last line of any of them shows how far all of them reach.
+COLLECTED: frozenset[Kind] = frozenset({"rank", "agent"})
+
+
+@frozen
+class Point:
+    """A time with the place that it was read at: what an order between two records is decided from."""
+
+    instant: Instant
+    host: str | None = None
+    emitter: Emitter | None = None
+    ordinal: int | None = None
+
+    def shift(self, ns: int) -> Point:
+        """Return the point moved by `ns`; line order no longer tells anything about it, unless it did not move."""
+        return self if ns == 0 else Point(self.instant.shift(ns), self.host, self.emitter)
+
+
+@frozen
+class Need:
+    """A log that was not read (far enough): its kind, whose it is, and the interval in ns, None where it is unbounded."""
+
+    kind: Kind | None
+    rank: int | None = None
+    host: str | None = None
+    lo: int | None = None
+    hi: int | None = None
+
+    def text(self) -> str:
+        """Return the missing fact in words."""
+        if self.rank is not None:
+            log = f"the log of rank {self.rank}"
+        elif self.host is not None:
+            log = f"the {self.kind or 'rank'} log of host {self.host}"
+        else:
+            log = "the logs of the other ranks" if self.kind == "rank" else f"the {self.kind or 'rank'} log of the hosts"
+        return log + _interval_text(self.lo, self.hi)
+
+
+def _interval_text(lo: int | None, hi: int | None) -> str:
+    if lo is None or hi is None or lo <= MIN or hi >= MAX:
+        return ""
+    return f" from {format_time(lo)} to {format_time(hi)}"
+
+
+def point_of(sighting: Sighting) -> Point:
+    """Return a sighting's own time and place."""
+    return Point(sighting.instant, sighting.actor.host, sighting.emitter, sighting.ordinal)
+
+
+def in_order(sightings: Iterable[Sighting]) -> list[Sighting]:
+    """Return sightings in canonical order: by time, then by what their emitters say, then by line order within an emitter.
+
+    The place in a file decides only within one emitter and between records that nothing else tells apart.
+    """
+    groups: dict[tuple[bool, int, int], dict[Emitter, list[Sighting]]] = defaultdict(lambda: defaultdict(list))
+    for sighting in sightings:
+        instant = sighting.instant
+        groups[not instant.known, instant.lo, instant.hi][sighting.emitter].append(sighting)
+    ordered: list[Sighting] = []
+    for _, emitters in sorted(groups.items()):
+        lines = [sorted(found, key=lambda s: (s.ordinal, s.start, s.event)) for found in emitters.values()]
+        for found in sorted(lines, key=lambda found: _emitter_key(found[0])):
+            ordered.extend(found)
+    return ordered
+
+
+def _emitter_key(first: Sighting) -> tuple[object, ...]:
+    rank, host = first.actor.rank, first.actor.host
+    return (rank is None, rank or 0, host is None, host or "", first.text, first.source, first.emitter.label)
+
+
+@frozen
+class Presence:
+    """One emitter's resolved activity: runs in ns, and how far its log reaches (closed interval, None: nothing timed)."""
+
+    activity: Activity
+    first: int | None
+    last: int | None
+
+    @property
+    def timed(self) -> bool:
+        """Whether any line carried a time."""
+        return self.first is not None
+
+
+@define
+class Timeline:
+    """Resolved sightings and coverage of one collection of logs."""
+
+    topology: Topology
+    skew: int
+    sightings: tuple[Sighting, ...]
+    presences: tuple[Presence, ...]
+    sources: Mapping[str, SourceCoverage]
+    notes: tuple[str, ...] = ()
+    assumed: frozenset[str] = frozenset()  # sources whose zone was assumed to be that of the others
+    until: int | None = None  # ns UTC up to which every source was read, when the caller knows it
+    _by_event: dict[str, tuple[Sighting, ...]] = Factory(dict)
+
+    @cached_property
+    def jobs(self) -> frozenset[str]:
+        """The jobs that any line or file names."""
+        named = {s.actor.job for s in self.sightings} | {p.activity.actor.job for p in self.presences}
+        return frozenset(j for j in named if j is not None)
+
+    def of(self, event: str) -> tuple[Sighting, ...]:
+        """Return an event's sightings in canonical order, each record once."""
+        return self._by_event.get(event, ())
+
+    # ---- order
+
+    def skew_between(self, a: Point, b: Point) -> int:
+        """Return by how many ns the clocks of two places may differ."""
+        if a.emitter is not None and a.emitter == b.emitter:
+            return 0
+        return 0 if a.host is not None and a.host == b.host else self.skew
+
+    def order(self, a: Point, b: Point) -> Order:
+        """Say whether `a` came before or after `b`: by line order within one emitter, else by time beyond the skew bound."""
+        if a.emitter is not None and a.emitter == b.emitter and a.ordinal is not None and b.ordinal is not None:
+            if a.ordinal == b.ordinal:
+                return Order.UNCERTAIN
+            return Order.BEFORE if a.ordinal < b.ordinal else Order.AFTER
+        return order(a.instant, b.instant, self.skew_between(a, b))
+
+    # ---- coverage
+
+    @cached_property
+    def end(self) -> int | None:
+        """The last time of any rank or agent log: how far all of them were collected; None when none is timed."""
+        return max((p.last for p in self.presences if p.last is not None and _collected(p.activity)), default=None)
+
+    def reach(self, presence: Presence) -> tuple[int, int] | None:
+        """Return the closed interval that an emitter's log is known to cover, None when nothing of it is timed."""
+        if presence.first is None or presence.last is None:
+            return None
+        last = presence.last
+        if _collected(presence.activity) and self.end is not None:
+            last = max(last, self.end)
+        if self.until is not None and presence.activity.frame.clock != "monotonic":
+            last = max(last, self.until)
+        return presence.first, last
+
+    def present(self, kind: Kind | None = None, rank: int | None = None, host: str | None = None) -> tuple[Presence, ...]:
+        """Return the emitters of a kind (unknown kinds count as rank logs), rank and host."""
+        found = self.presences
+        if rank is not None:
+            found = self._of_rank.get(rank, ())
+        return tuple(
+            p
+            for p in found
+            if (kind is None or (p.activity.kind or "rank") == kind) and (host is None or p.activity.actor.host == host)
+        )
+
+    @cached_property
+    def _of_rank(self) -> Mapping[int, tuple[Presence, ...]]:
+        table: dict[int, list[Presence]] = defaultdict(list)
+        for presence in self.presences:
+            if presence.activity.actor.rank is not None:
+                table[presence.activity.actor.rank].append(presence)
+        return {rank: tuple(found) for rank, found in table.items()}
+
+    def proves_absence(self, presence: Presence, event: str) -> bool:
+        """Whether a missing line in this emitter's source means that it was not printed."""
+        source = self.sources.get(presence.activity.emitter.source)
+        return source is not None and not source.truncated and not any(note == evicted_note(event) for note in source.notes)
+
+    def merged(self, presence: Presence) -> bool:
+        """Whether the emitter's source lets one line stand for lines of other processes."""
+        source = self.sources.get(presence.activity.emitter.source)
+        return source is not None and source.merged > 0
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of log that were read; a source of unknown kind counts as a rank log."""
+        return tuple(sorted({p.activity.kind or "rank" for p in self.presences}))
+
+    @cached_property
+    def untimed(self) -> bool:
+        """Whether no line of any source carries a time."""
+        return not any(p.timed for p in self.presences)
+
+
+def evicted_note(event: str) -> str:
+    """Return the note by which a source says that it dropped sightings of an event."""
+    return f"evicted: {event}"
+
+
+def _collected(activity: Activity) -> bool:
+    return (activity.kind or "rank") in COLLECTED
+
+
+def spoke(runs: Sequence[tuple[int, int]], lo: int, hi: int) -> tuple[int, int] | None:
+    """Return the first run that touches the closed interval [lo, hi], None when there is none."""
+    index = bisect_left(runs, lo, key=lambda run: run[1])
+    return runs[index] if index < len(runs) and runs[index][0] <= hi else None
+
+
+def build(
+    scan: Scan,
+    identities: frozenset[str],
+    calendar: Calendar,
+    skew: int = 5 * SECOND,
+    job: str | None = None,
+    until: int | None = None,
+) -> Timeline:
+    """Return the timeline of a scan.
+
+    Args:
+        scan: sightings and coverage of all sources.
+        identities: ids of the events that tell who is who.
+        calendar: what is known about years, zones and host offsets.
+        skew: by how many ns the clocks of two hosts may differ.
+        job: the job that every source belongs to, when the caller knows it.
+        until: ns UTC up to which every source was read, when the caller knows it.
+    """
+    activities = [a for s in scan.sources for a in s.activities]
+    topology = who.build(scan.sightings, activities, identities)
+    resolver = calendar.resolver(scan)
+    sightings = [_resolve(s, topology, resolver, job) for s in scan.sightings]
+    presences = [_presence(a, topology, resolver, job) for a in activities]
+    notes = (*resolver.notes, *(c.text() for c in topology.conflicts()))
+    return assemble(topology, skew, sightings, presences, scan.sources, notes=notes, assumed=resolver.assumed, until=until)
+
+
+def assemble(
+    topology: Topology,
+    skew: int,
+    sightings: Iterable[Sighting],
+    presences: Iterable[Presence],
+    sources: Iterable[SourceCoverage],
+    *,
+    notes: tuple[str, ...] = (),
+    assumed: frozenset[str] = frozenset(),
+    until: int | None = None,
+) -> Timeline:
+    """Return the timeline of sightings and presences whose clocks and actors are resolved already."""
+    by_event = _index_by_event(sightings)
+    unique = tuple(s for found in by_event.values() for s in found)
+    by_source = {s.source: s for s in sorted(sources, key=lambda s: s.source)}
+    placed = tuple(sorted(presences, key=lambda p: (p.activity.emitter.source, p.activity.emitter.label)))
+    return Timeline(topology, skew, unique, placed, by_source, notes, assumed, until, by_event)
+
+
+def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: str | None) -> Sighting:
+    actor = topology.resolve(sighting.actor, sighting.emitter)
+    if job is not None:
+        actor = evolve(actor, job=job)
+    instant = resolver.resolve(sighting.instant, sighting.source, actor.host)
+    return evolve(sighting, actor=actor, instant=instant)
+
+
+def _presence(activity: Activity, topology: Topology, resolver: Resolver, job: str | None) -> Presence:
+    actor = topology.resolve(activity.actor, activity.emitter)
+    if job is not None:
+        actor = evolve(actor, job=job)
+    source = activity.emitter.source
+    resolved = [resolver.resolve(evolve(activity.frame, lo=lo, hi=hi), source, actor.host) for lo, hi in activity.runs]
+    frame = resolver.resolve(activity.frame, source, actor.host)
+    return presence_of(evolve(activity, actor=actor, runs=tuple((i.lo, i.hi) for i in resolved), frame=frame))
+
+
+def presence_of(activity: Activity) -> Presence:
+    """Return an activity with the interval that its own timed lines cover."""
+    if not activity.runs:
+        return Presence(activity, None, None)
+    return Presence(activity, activity.runs[0][0], max(hi for _, hi in activity.runs))
+
+
+def _index_by_event(sightings: Iterable[Sighting]) -> dict[str, tuple[Sighting, ...]]:
+    by_event: dict[str, list[Sighting]] = defaultdict(list)
+    for sighting in sightings:
+        by_event[sighting.event].append(sighting)
+    return {event: tuple(in_order(_once(found))) for event, found in sorted(by_event.items())}
+
+
+def _once(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
+    """Drop copies: a line that was tee'd into two files is one record; the same line twice in one file is two.
+
+    Untimed lines are kept, nothing proves them equal.
+    """
+    copies: dict[tuple[object, ...], dict[Emitter, list[Sighting]]] = defaultdict(lambda: defaultdict(list))
+    for sighting in sightings:
+        if not sighting.instant.known:
+            yield sighting
+            continue
+        fields: tuple[tuple[str, Value], ...] = tuple(sorted(sighting.fields.items()))
+        copies[sighting.actor, sighting.instant, fields, sighting.text][sighting.emitter].append(sighting)
+    for emitters in copies.values():
+        yield from min(emitters.items(), key=lambda item: (-len(item[1]), item[0].source, item[0].label))[1]

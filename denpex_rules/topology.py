@@ -1,0 +1,219 @@
+"""Who is who: the joins between rank, host, process, device and local rank that lines of the logs prove.
+
+Claims keep their source; two claims that contradict are a conflict that is reported, and neither is used. A global rank, a
+group rank and a local rank are never mixed: a local rank becomes a global one only through lines that name both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from attrs import Factory, define, evolve, frozen
+
+from denpex_rules.sighting import NOBODY, Activity, Actor, Emitter, Sighting
+from denpex_rules.values import Value
+
+Space = str  # the set of processes of one agent: within it a local rank names one process
+
+
+@frozen
+class Conflict:
+    """Two claims that can't both hold, in words."""
+
+    subject: str
+    claims: tuple[str, ...]
+
+    def text(self) -> str:
+        """Return the conflict as one sentence."""
+        return f"{self.subject} is claimed to be {' and '.join(self.claims)}; neither is used"
+
+
+@define
+class _Join:
+    """A many-to-one table of claims, each key with every value ever claimed for it."""
+
+    name: str
+    claims: dict[tuple[object, ...], set[Value]] = Factory(lambda: defaultdict(set))
+
+    def claim(self, key: tuple[object, ...], value: Value | None) -> None:
+        if value is not None and None not in key:
+            self.claims[key].add(value)
+
+    def get(self, *key: object) -> Value | None:
+        values = self.claims.get(key, set())
+        return next(iter(values)) if len(values) == 1 else None
+
+    def conflicts(self) -> Iterable[Conflict]:
+        for key, values in sorted(self.claims.items(), key=lambda item: str(item[0])):
+            if len(values) > 1:
+                yield Conflict(f"{self.name} {' '.join(map(str, key))}", tuple(sorted(map(str, values))))
+
+
+@define
+class Topology:
+    """The proven joins of one collection of logs.
+
+    `world_size` is the number of global ranks, None when no line tells it; `ranks` are those that a line or a file speaks for.
+    """
+
+    world_size: int | None = None
+    ranks: frozenset[int] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    _host_of_rank: _Join = Factory(lambda: _Join("the host of rank"))
+    _device_of_rank: _Join = Factory(lambda: _Join("the device of rank"))
+    _rank_of_device: _Join = Factory(lambda: _Join("the rank on host, device"))
+    _rank_of_pid: _Join = Factory(lambda: _Join("the rank of host, pid"))
+    _rank_of_lone_pid: _Join = Factory(lambda: _Join("the rank of pid"))
+    _rank_of_emitter: _Join = Factory(lambda: _Join("the rank of"))
+    _host_of_space: _Join = Factory(lambda: _Join("the host of"))
+    _offset_of_space: dict[Space, int] = Factory(dict)
+
+    def host_of(self, rank: int) -> str | None:
+        """Return the host that a rank ran on, None when no line proves it."""
+        return _text(self._host_of_rank.get(rank))
+
+    def device_of(self, rank: int) -> str | None:
+        """Return the device that a rank used, None when no line proves it."""
+        return _text(self._device_of_rank.get(rank))
+
+    def rank_of_device(self, host: str, device: str) -> int | None:
+        """Return the rank that used a device of a host, None when no line proves it."""
+        return _number(self._rank_of_device.get(host, device))
+
+    def rank_of_pid(self, host: str, pid: int) -> int | None:
+        """Return the rank of a process of a host, None when no line proves it."""
+        return _number(self._rank_of_pid.get(host, pid))
+
+    def rank_of_local(self, host: str, local_rank: int) -> int | None:
+        """Return the rank with a local rank on a host, None when no line proves it."""
+        spaces = {key[0] for key, hosts in self._host_of_space.claims.items() if hosts == {host}}
+        found = {self._offset_of_space[space] + local_rank for space in spaces if space in self._offset_of_space}
+        return found.pop() if len(found) == 1 else None
+
+    def resolve(self, actor: Actor, emitter: Emitter) -> Actor:
+        """Return the actor with what the joins prove about it: its rank, then its host."""
+        space = space_of(emitter)
+        rank = actor.rank
+        if rank is None:
+            rank = _number(self._rank_of_emitter.get(emitter.source, emitter.label))
+        if rank is None and actor.local_rank is not None and space in self._offset_of_space:
+            rank = self._offset_of_space[space] + actor.local_rank
+        if rank is None and actor.pid is not None:
+            rank = self._rank_by_pid(actor)
+        host = actor.host
+        if host is None and rank is not None:
+            host = self.host_of(rank)
+        if host is None and actor.local_rank is not None:
+            host = _text(self._host_of_space.get(space))
+        return evolve(actor, rank=rank, host=host)
+
+    def _rank_by_pid(self, actor: Actor) -> int | None:
+        if actor.host is not None:
+            return self.rank_of_pid(actor.host, actor.pid or 0)
+        return _number(self._rank_of_lone_pid.get(actor.pid)) if len(self.hosts) <= 1 else None
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Return every contradiction between claims, in a stable order."""
+        joins = (self._host_of_rank, self._device_of_rank, self._rank_of_device, self._rank_of_pid)
+        return tuple(conflict for join in joins for conflict in join.conflicts())
+
+
+def space_of(emitter: Emitter) -> Space:
+    """Return the agent's space that an emitter belongs to: its torchrun log folder, or its source."""
+    head, attempt, _ = emitter.source.replace("\\", "/").partition("/attempt_")
+    return head if attempt else emitter.source
+
+
+def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identities: frozenset[str]) -> Topology:
+    """Return the topology that sightings of the `identities` events and the emitters' own claims prove.
+
+    An NCCL communicator smaller than the largest one numbers its own group, so only the largest one's ranks are global.
+    """
+    topology = Topology()
+    sightings, activities = tuple(sightings), tuple(activities)
+    telling = [s for s in sightings if s.event in identities]
+    worlds = [w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000]
+    topology.world_size = max(worlds, default=None)
+    claims = [(s.emitter, claim_of(s)) for s in telling if s.fields.get("world", topology.world_size) == topology.world_size]
+    claims += [(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]
+    for emitter, actor in claims:
+        _learn(topology, emitter, actor)
+    for activity in activities:
+        topology._rank_of_emitter.claim((activity.emitter.source, activity.emitter.label), activity.actor.rank)
+    _number_spaces(topology, claims)
+    _place_spaces(topology, claims)
+    resolved = [topology.resolve(actor, emitter) for emitter, actor in claims]
+    topology.ranks = frozenset(a.rank for a in resolved if a.rank is not None)
+    topology.hosts = frozenset(a.host for a in resolved if a.host is not None)
+    return topology
+
+
+def claim_of(sighting: Sighting) -> Actor:
+    """Return who a sighting speaks about: its captures named like actor fields, else its record's actor."""
+    fields: Mapping[str, Value] = sighting.fields
+    named = Actor(
+        rank=_number(fields.get("rank")),
+        local_rank=_number(fields.get("local_rank")),
+        host=_text(fields.get("host")),
+        device=_text(fields.get("device")),
+        pid=_number(fields.get("pid")),
+        job=_text(fields.get("job")),
+    )
+    # An agent's line about a worker names the worker alone: the agent's own pid and rank say nothing about it.
+    foreign = named.rank is not None or named.local_rank is not None or named.pid is not None
+    about = evolve(sighting.actor, rank=None, local_rank=None, pid=None) if foreign and sighting.kind == "agent" else sighting.actor
+    return named.merge(about) if named != NOBODY else sighting.actor
+
+
+def _learn(topology: Topology, emitter: Emitter, actor: Actor) -> None:
+    if actor.rank is None:
+        return
+    topology._host_of_rank.claim((actor.rank,), actor.host)
+    topology._device_of_rank.claim((actor.rank,), actor.device)
+    topology._rank_of_device.claim((actor.host, actor.device), actor.rank)
+    topology._rank_of_pid.claim((actor.host, actor.pid), actor.rank)
+    topology._rank_of_lone_pid.claim((actor.pid,), actor.rank)
+
+
+def _number_spaces(topology: Topology, claims: Iterable[tuple[Emitter, Actor]]) -> None:
+    """Learn each space's first global rank from lines that name local and global rank of one process.
+
+    The launcher numbers an agent's workers contiguously (torch elastic assigns global ranks per agent in local order), so one
+    pair numbers the whole space. When all pairs of the job agree, there is one agent and every space is its.
+    """
+    offsets: dict[Space, set[int]] = defaultdict(set)
+    spaces: set[Space] = set()
+    by_emitter: dict[Emitter, Actor] = {}
+    for emitter, actor in claims:
+        space = space_of(emitter)
+        spaces.add(space)
+        pairs = [actor, by_emitter.get(emitter, NOBODY).merge(actor)] if emitter.label.strip() else [actor]
+        if emitter.label and (actor.rank is not None or actor.local_rank is not None):
+            by_emitter[emitter] = by_emitter.get(emitter, NOBODY).merge(actor)
+        for pair in pairs:
+            if pair.rank is not None and pair.local_rank is not None:
+                offsets[space].add(pair.rank - pair.local_rank)
+    every = {offset for found in offsets.values() for offset in found}
+    if len(every) == 1:
+        topology._offset_of_space = dict.fromkeys(spaces, every.pop())
+    else:
+        topology._offset_of_space = {space: next(iter(found)) for space, found in offsets.items() if len(found) == 1}
+
+
+def _place_spaces(topology: Topology, claims: Iterable[tuple[Emitter, Actor]]) -> None:
+    """Learn each space's host: all workers of one agent run on its host."""
+    placed = [(space_of(e), a.host) for e, a in claims if a.host is not None and a.local_rank is not None]
+    for space, host in placed:
+        topology._host_of_space.claim((space,), host)
+    if len({host for _, host in placed}) == 1 and len(set(topology._offset_of_space.values())) == 1:
+        for space in topology._offset_of_space:
+            topology._host_of_space.claim((space,), placed[0][1])
+
+
+def _number(value: Value | None) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _text(value: Value | None) -> str | None:
+    return value if isinstance(value, str) else None

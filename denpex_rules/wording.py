@@ -1,0 +1,72 @@
+"""Actors, instants, intervals and counts of a report in plain words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from denpex_rules.clock import format_duration, parse_time
+from denpex_rules.finding import ClauseResult, Group, Interval, Moment, Suspect, Who
+
+NAMED: Final = 6  # actors of one role that the text names
+
+
+def name_actor(who: Who | Suspect) -> str:
+    """Return an actor in words, in the order rank, host, device ("unknown" where no part is known)."""
+    parts = []
+    local = who.local_rank if isinstance(who, Who) else None
+    pid = who.pid if isinstance(who, Who) else None
+    if who.rank is not None:
+        parts.append(f"rank {who.rank}")
+    elif local is not None:
+        parts.append(f"local rank {local}")
+    if who.host is not None:
+        parts.append(f"host {who.host}")
+    if who.device is not None:
+        parts.append(f"device {who.device}")
+    if pid is not None and not parts:
+        parts.append(f"pid {pid}")
+    return ", ".join(parts) or "unknown"
+
+
+def format_interval(interval: Interval) -> str:
+    """Return a closed interval in UTC with as little repetition as its ends allow."""
+    lo, hi = _clock_text(interval.lo), _clock_text(interval.hi)
+    if lo == hi:
+        return f"{lo} UTC"
+    day, _, time = hi.partition(" ")
+    return f"{lo} .. {time if lo.startswith(day) else hi} UTC"
+
+
+def format_moment(moment: Moment) -> str:
+    """Return an instant for one evidence line: its start, its width where it is no point, its clock where it is not wall."""
+    clock = "" if moment.clock in {"wall", "none"} else f" ({_CLOCKS.get(moment.clock, moment.clock)})"
+    if moment.lo is None or moment.hi is None:
+        bound = f"after {_clock_text(moment.lo)}Z" if moment.lo else f"before {_clock_text(moment.hi)}Z" if moment.hi else "no time"
+        return bound + clock
+    width = parse_time(moment.hi) - parse_time(moment.lo)
+    return f"{_clock_text(moment.lo)}Z" + (f" +{format_duration(width)}" if width else "") + clock
+
+
+_CLOCKS: Final = {"local": "zone unknown", "monotonic": "uptime", "arrival": "arrival"}
+
+
+def _clock_text(iso: str) -> str:
+    return iso.removesuffix("Z").replace("T", " ")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun (`1 line`, `1,200 lines`)."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def name_group(group: Group) -> str:
+    """Return how many actors have a role, and the first few by name."""
+    named = "; ".join(name_actor(who) for who in group.actors[:NAMED])
+    rest = group.count - min(len(group.actors), NAMED)
+    more = f"; and {rest:,} more (--format json names up to 32)" if rest > 0 else ""
+    return f"{group.count:,}: {named}{more}" if named else f"{group.count:,}"
+
+
+def nearest_miss(clause: ClauseResult) -> str:
+    """Return by how many seconds a clause missed, "" where that is not known."""
+    return "" if clause.miss_s is None else f"nearest miss {abs(clause.miss_s):g} s"

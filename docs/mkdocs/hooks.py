@@ -1,0 +1,99 @@
+"""Fill the marked places of the pages from the code, so that the reference can't drift from what it describes.
+
+A page holds `<!-- generated: NAME -->`; the text of NAME takes its place when the site is built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from denpex_rules.errors import CODES, RuleError
+from denpex_rules.functions import FUNCTIONS
+from denpex_rules.library import load_text
+from denpex_rules.schema import report_schema_text
+from denpex_rules.values import BUILTIN
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GROUPS = {
+    "E01": "The text is not a rule file",
+    "E02": "Names",
+    "E03": "Types and units",
+    "E04": "Structure and bounds",
+    "E05": "Patterns",
+    "E06": "Metadata",
+    "E09": "Not yet",
+    "L01": "Advice",
+}
+
+
+def diagnostics() -> str:
+    """Return every diagnostic code with its meaning, in groups."""
+    parts = []
+    for prefix, title in GROUPS.items():
+        rows = [f"| `{code}` | {meaning} |" for code, meaning in CODES.items() if code.startswith(prefix)]
+        parts.append("\n".join([f"## {title}", "", "| code | meaning |", "|---|---|", *rows]))
+    return "\n\n".join(parts)
+
+
+def types() -> str:
+    """Return the capture types: what they accept and what they compare with."""
+    rows = [f"| `{t.name}` | `{t.example}` | {t.summary} | {t.base} |" for t in BUILTIN.values()]
+    return "\n".join(["| type | example | meaning | compares as |", "|---|---|---|---|", *rows])
+
+
+def functions() -> str:
+    """Return the built-in functions that rules may call."""
+    rows = []
+    for f in FUNCTIONS.values():
+        calls = "<br>".join(f"`{f.name}({', '.join(arguments)})`" for arguments in f.overloads)
+        rows.append(f"| {calls} | {f.result} | {f.summary} |")
+    return "\n".join(["| call | gives | meaning |", "|---|---|---|", *rows])
+
+
+def grammar() -> str:
+    """Return the grammar, word for word."""
+    text = (ROOT / "grammar" / "denpex.lark").read_text(encoding="utf-8")
+    return f'```text title="grammar/denpex.lark"\n{text}```'
+
+
+def schema() -> str:
+    """Return the JSON Schema of the report."""
+    return f'```json title="report.schema.json"\n{report_schema_text()}```'
+
+
+def example() -> str:
+    """Return a mistake as `rulecheck` shows it."""
+    rule = """language 1
+rule example.loss {
+  title "A device was lost"
+  class gpu.fell_off_bus
+  event lost error in kernel "NVRM: Xid (PCI:{device:pci}): 79,"
+  per job within 2
+  require lost
+  blame device lost.devise
+}
+"""
+    try:
+        load_text(rule)
+    except RuleError as error:
+        return f"```text\n{error}\n```"
+    raise AssertionError("the example has two mistakes, and none was found")
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "diagnostics": diagnostics,
+    "example": example,
+    "functions": functions,
+    "grammar": grammar,
+    "schema": schema,
+    "types": types,
+}
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replace each marker by its text (mkdocs calls this for every page)."""
+    return re.sub(r"<!-- generated: (\w+) -->", lambda match: GENERATED[match[1]](), markdown)

@@ -1,0 +1,714 @@
+"""The naive reference matcher: docs/explanation/semantics.md, written down as directly as it reads. Slow on purpose.
+
+It shares nothing with the engine but the model. Numbers in comments are sections of that page. Sightings are named by their
+index in `Case.sightings`. Built-in functions are out of scope: a case gives the values of the `let`s that call them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from operator import ge, gt, le, lt
+from typing import Final
+
+from attrs import frozen
+
+from denpex_rules.clock import Instant
+from denpex_rules.rule import SILENCE, Anchor, Condition, Constant, Count, Expression, Path, Step
+from denpex_rules.sighting import Activity, Emitter, Sighting, SourceCoverage
+from denpex_rules.values import ACTOR_FIELDS, Value
+from case import Case, Outcome, Truth, Verdict
+
+T: Final = "true"
+F: Final = "false"
+U: Final = "undetermined"
+
+MAX_RIVALS: Final = 8
+MIN_LINES: Final = 5  # section 8: how many lines tell how often an actor speaks
+PATIENCE: Final = 3  # section 8: silence lasts this many times the actor's longest gap
+
+Indices = tuple[int, ...]
+Bound = Mapping[str, Indices]
+
+
+# ------------------------------------------------------------------ 1. three truths
+
+
+def all_of(truths: Iterable[Truth]) -> Truth:
+    """Return the conjunction of three-valued truths."""
+    seen = set(truths)
+    return F if F in seen else U if U in seen else T
+
+
+def negated(truth: Truth) -> Truth:
+    """Return the negation of a three-valued truth."""
+    return {T: F, F: T, U: U}[truth]
+
+
+# ------------------------------------------------------------------ 2. time
+
+
+@frozen
+class Point:
+    """A time with its place. `ordinal` is None where line order says nothing: a moment, an anchor with an offset."""
+
+    instant: Instant
+    host: str | None
+    emitter: Emitter
+    ordinal: int | None = None
+
+
+def margin(a: Point, b: Point, skew: int) -> int:
+    """Return how far the clocks of two points may be apart (2.2)."""
+    return 0 if a.emitter == b.emitter or (a.host is not None and a.host == b.host) else skew
+
+
+def same_line_order(a: Point, b: Point) -> bool:
+    """Whether line order decides between two points (2.4)."""
+    return a.emitter == b.emitter and a.ordinal is not None and b.ordinal is not None
+
+
+def reaches(later: int, earlier: int) -> bool:
+    """Whether a boundary is met: intervals are closed (2.3)."""
+    return later >= earlier
+
+
+def not_before(a: Point | None, b: Point | None, skew: int) -> Truth:
+    """Return the truth of `a >= b` (2.3, 2.4); None is an unknown point."""
+    if a is None or b is None:
+        return U
+    if same_line_order(a, b):
+        return T if (a.ordinal or 0) >= (b.ordinal or 0) else F
+    if not a.instant.comparable(b.instant):
+        return U
+    gap = margin(a, b, skew)
+    if reaches(a.instant.lo - gap, b.instant.hi):
+        return T
+    return F if a.instant.hi + gap < b.instant.lo else U
+
+
+# ------------------------------------------------------------------ 4.1 keys, 4.3 copies and order
+
+
+@frozen
+class Scope:
+    """One key of the rule and the sightings that take part in it."""
+
+    case: Case
+    key: tuple[Value | None, ...]
+    pool: Indices
+
+    def __getitem__(self, index: int) -> Sighting:
+        return self.case.sightings[index]
+
+    def of(self, event: str) -> Indices:
+        """Return the sightings of an event, ordered, each copy once."""
+        return ordered(self.case, without_copies(self.case, [i for i in self.pool if self[i].event == event]))
+
+    def point(self, index: int) -> Point:
+        """Return a sighting's own time."""
+        seen = self[index]
+        return Point(seen.instant, seen.actor.host, seen.emitter, seen.ordinal)
+
+
+def scopes(case: Case) -> list[Scope]:
+    """Return every key with the sightings that take part (4.1)."""
+    keys = case.rule.keys
+    places = [k for k in keys if k != "job"]
+    events = {step.event for step in case.rule.steps}
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, seen in enumerate(case.sightings):
+        if seen.event in events:
+            part = tuple(getattr(seen.actor, k) for k in places)
+            groups.setdefault((part, seen.emitter if None in part else None), []).append(index)
+    found = []
+    for (part, _), members in groups.items():
+        values = dict(zip(places, part, strict=True))  # type: ignore[call-overload]
+        jobs = {case.sightings[i].actor.job for i in members} - {None} if "job" in keys else set()
+        for job in sorted(jobs) or [None]:
+            pool = [i for i in members if job is None or case.sightings[i].actor.job in (None, job)]
+            found.append(Scope(case, tuple(job if k == "job" else values[k] for k in keys), tuple(pool)))
+    return found
+
+
+def without_copies(case: Case, indices: list[int]) -> list[int]:
+    """Return sightings of one event, those that several files hold once (4.3)."""
+    kept: list[int] = []
+    copies: dict[object, dict[Emitter, list[int]]] = {}
+    for index in indices:
+        seen = case.sightings[index]
+        if seen.instant.known:
+            face = (seen.actor, seen.instant, frozenset(seen.fields.items()), seen.text)
+            copies.setdefault(face, {}).setdefault(seen.emitter, []).append(index)
+        else:
+            kept.append(index)
+    for by_emitter in copies.values():
+        fullest = min(by_emitter, key=lambda e: (-len(by_emitter[e]), e.source, e.label))
+        kept += by_emitter[fullest]
+    return kept
+
+
+def ordered(case: Case, indices: Iterable[int]) -> Indices:
+    """Return sightings of one event in the order of 4.3."""
+
+    def time(seen: Sighting) -> tuple[bool, int, int]:
+        return (not seen.instant.known, seen.instant.lo, seen.instant.hi)
+
+    def face(seen: Sighting) -> tuple[object, ...]:
+        rank, host = seen.actor.rank, seen.actor.host
+        return (rank is None, rank or 0, host is None, host or "", seen.text, seen.emitter.source, seen.emitter.label)
+
+    lines = sorted(indices, key=lambda i: case.sightings[i].ordinal)
+    heads: dict[object, Sighting] = {}  # the first line of each emitter among equal times
+    for index in lines:
+        seen = case.sightings[index]
+        heads.setdefault((time(seen), seen.emitter), seen)
+
+    def place(index: int) -> tuple[object, ...]:
+        seen = case.sightings[index]
+        return (time(seen), face(heads[time(seen), seen.emitter]))
+
+    return tuple(sorted(lines, key=place))  # type: ignore[arg-type]
+
+
+def picked(scope: Scope, step: Step, indices: Indices) -> Indices:
+    """Return ordered candidates in the order in which the step tries them; unknown instants come last either way."""
+    if step.pick == "first":
+        return indices
+    known = [i for i in indices if scope[i].instant.known]
+    return tuple(reversed(known)) + tuple(i for i in indices if i not in known)
+
+
+# ------------------------------------------------------------------ 10. conditions
+
+
+def field_of(seen: Sighting, name: str) -> Value | None:
+    """Return a field of a sighting: a capture first, then a field of its actor."""
+    if name in seen.fields:
+        return seen.fields[name]
+    value: Value | None = getattr(seen.actor, name) if name in ACTOR_FIELDS else None
+    return value
+
+
+def resolve(scope: Scope, expression: Expression, bound: Bound, own: int | None = None) -> Value | None:
+    """Return the value of an expression, None where it is unknown; `own` is the candidate that a `where` speaks of."""
+    if isinstance(expression, Constant):
+        return expression.value
+    if not isinstance(expression, Path):
+        raise TypeError("built-in functions are outside the reference: give the let's value in the case")
+    case = scope.case
+    if expression.field is not None:
+        held = bound.get(expression.name)
+        return field_of(scope[held[0]], expression.field) if held else None
+    if own is not None:
+        captures = dict(case.events[scope[own].event].captures)
+        if expression.name in captures or expression.name in ACTOR_FIELDS:
+            return field_of(scope[own], expression.name)
+    if expression.name in case.lets:
+        return case.lets[expression.name]
+    let = next(let for let in case.rule.lets if let.name == expression.name)
+    return resolve(scope, let.value, bound)
+
+
+ORDERINGS: Final[Mapping[str, Callable[[float, float], bool]]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+def compare(operator: str, left: Value | None, right: Value | None) -> Truth:
+    """Return the truth of a comparison; an unknown side leaves it undetermined."""
+    if left is None or right is None:
+        return U
+    if operator in ORDERINGS:
+        if not isinstance(left, int | float) or not isinstance(right, int | float):
+            return U
+        return T if ORDERINGS[operator](left, right) else F
+    if isinstance(left, tuple) != isinstance(right, tuple):
+        many, one = (left, right) if isinstance(left, tuple) else (right, left)
+        equal = one in many  # type: ignore[operator]
+    else:
+        equal = left == right
+    return T if equal == (operator == "==") else F
+
+
+# ------------------------------------------------------------------ 2.5 anchors, 3. windows
+
+
+def moment_of(scope: Scope, index: int, name: str) -> Instant | None:
+    """Return a sighting's time or named moment (2.6); None when a capture is missing."""
+    seen = scope[index]
+    if name == "time":
+        return seen.instant
+    instant = seen.instant
+    for sign, term in next(m for m in scope.case.events[seen.event].moments if m.name == name).terms:
+        value = term if isinstance(term, int) else seen.fields.get(term)
+        if not isinstance(value, int):
+            return None
+        instant = instant.shift(sign * value)
+    return instant
+
+
+def anchor_point(scope: Scope, anchor: Anchor, bound: Bound) -> Point | None:
+    """Return the point that an anchor stands for, None when it is unknown (2.5, 9)."""
+    held = bound.get(anchor.step)
+    if not held:
+        return None
+    instant = moment_of(scope, held[0], anchor.moment)
+    offset = 0
+    for sign, term in anchor.terms:
+        value = term if isinstance(term, int) else resolve(scope, term, bound)
+        if not isinstance(value, int):
+            return None
+        offset += sign * value
+    if instant is None:
+        return None
+    place = scope.point(held[0])
+    exact = anchor.moment == "time" and offset == 0
+    return Point(instant.shift(offset), place.host, place.emitter, place.ordinal if exact else None)
+
+
+def in_window(scope: Scope, step: Step, index: int, bound: Bound) -> Truth:
+    """Say whether a candidate lies in the step's window (3)."""
+    if step.window is None:
+        return T
+    moment = moment_of(scope, index, step.window.moment)
+    place = scope.point(index)
+    if moment is None:
+        here = None
+    else:
+        here = Point(moment, place.host, place.emitter, place.ordinal if step.window.moment == "time" else None)
+    lo, hi, skew = step.window.lo, step.window.hi, scope.case.skew
+    after = T if lo is None else not_before(here, anchor_point(scope, lo, bound), skew)
+    before = T if hi is None else not_before(anchor_point(scope, hi, bound), here, skew)
+    return all_of((after, before))
+
+
+def fits(scope: Scope, step: Step, index: int, bound: Bound) -> Truth:
+    """Say whether a sighting is what the step asks for: its `where` and its window."""
+    where = [compare(c.operator, resolve(scope, c.left, bound, index), resolve(scope, c.right, bound, index)) for c in step.where]
+    return all_of((*where, in_window(scope, step, index, bound)))
+
+
+def refers_to_unbound(step: Step, bound: Bound) -> bool:
+    """Whether the clause speaks of a step that has no sighting (9)."""
+    anchors = [a for a in (step.window.lo, step.window.hi) if a] if step.window else []
+    paths = [e for c in step.where for e in (c.left, c.right)] + [t for a in anchors for _, t in a.terms]
+    names = {p.name for p in paths if isinstance(p, Path) and p.field is not None} | {a.step for a in anchors}
+    return any(not bound.get(name) for name in names)
+
+
+# ------------------------------------------------------------------ 5. absence
+
+
+def activities(case: Case) -> list[tuple[SourceCoverage, Activity]]:
+    """Return everything that was read, with the source it stands in."""
+    return [(source, activity) for source in case.sources for activity in source.activities]
+
+
+def extent(case: Case, activity: Activity) -> tuple[int, int] | None:
+    """Return the closed interval that an activity covers (5.3), None when it has no timed line."""
+    if not activity.runs:
+        return None
+    ends = [activity.runs[-1][1]]
+    if activity.kind in ("rank", "agent"):
+        siblings = [a for _, a in activities(case) if a.kind in ("rank", "agent") and a.runs]
+        ends += [a.runs[-1][1] for a in siblings if a.frame.comparable(activity.frame)]
+    return activity.runs[0][0], max(ends)
+
+
+def intact(source: SourceCoverage) -> bool:
+    """Whether a source can prove that something is not in it (5.4)."""
+    return not source.truncated and not source.evicted
+
+
+def nothing_is_timed(case: Case) -> bool:
+    """Whether no line of the whole input has a time (5.5)."""
+    return not any(s.instant.known for s in case.sightings) and not any(a.runs for _, a in activities(case))
+
+
+Side = Instant | None  # one side of a window; None: it reaches as far as was read
+
+
+def sides(scope: Scope, step: Step, bound: Bound) -> tuple[Side, Side] | None:
+    """Return the sides of the window in which absence is asked (5.1), None when one of them is unknown."""
+    lo: Side = None
+    hi: Side = None
+    if step.verb == "require":
+        trigger = scope[bound[scope.case.rule.trigger.name][0]].instant
+        lo, hi = trigger.shift(-scope.case.rule.span_ns), trigger.shift(scope.case.rule.span_ns)
+    if step.window and step.window.lo:
+        point = anchor_point(scope, step.window.lo, bound)
+        if point is None:
+            return None
+        lo = point.instant
+    if step.window and step.window.hi:
+        point = anchor_point(scope, step.window.hi, bound)
+        if point is None:
+            return None
+        hi = point.instant
+    return lo, hi
+
+
+def covers(case: Case, activity: Activity, lo: Side, hi: Side) -> bool:
+    """Whether what was read of an activity covers a window."""
+    bounds = [s for s in (lo, hi) if s is not None]
+    if nothing_is_timed(case) or not bounds:
+        return True
+    read = extent(case, activity)
+    if read is None or not all(activity.frame.comparable(b) for b in bounds):
+        return False
+    return read[0] <= bounds[0].lo and bounds[-1].hi <= read[1]
+
+
+def key_part(scope: Scope, name: str) -> Value | None:
+    """Return one field of the key, None where the rule's key does not hold it."""
+    return next((value for key, value in zip(scope.case.rule.keys, scope.key, strict=True) if key == name), None)
+
+
+def names_own(condition: Condition, name: str) -> bool:
+    """Whether a condition is `name == ...` on the step's own event."""
+    left = condition.left
+    return condition.operator == "==" and isinstance(left, Path) and left.field is None and left.name == name
+
+
+def named(scope: Scope, step: Step, bound: Bound, name: str) -> list[Value | None]:
+    """Return what the step's `where` wants `name` to be, one entry a condition, None where that is unknown."""
+    return [resolve(scope, c.right, bound) for c in step.where if names_own(c, name)]
+
+
+def sets(values: Iterable[Value | None]) -> list[tuple[Value, ...]]:
+    """Return each known value as the tuple of ranks (or hosts) that it admits."""
+    return [value if isinstance(value, tuple) else (value,) for value in values if value is not None]
+
+
+def is_asked(scope: Scope, activity: Activity, ranks: list[tuple[Value, ...]], hosts: list[tuple[Value, ...]]) -> bool:
+    """Whether an activity is of the named ranks and hosts, and not of another job than the key's."""
+    job, actor = key_part(scope, "job"), activity.actor
+    same_job = job is None or actor.job in (None, job)
+    return same_job and all(actor.rank in r for r in ranks) and all(actor.host in h for h in hosts)
+
+
+def whose(activity: Activity) -> object:
+    """Return the actor that a source of its kind stands for."""
+    identity = activity.actor.rank if activity.kind == "rank" else activity.actor.host
+    return activity.emitter if identity is None else identity
+
+
+def absence(scope: Scope, step: Step, bound: Bound) -> Truth:
+    """Return false where it is proven that nothing fits the step, else undetermined (5)."""
+    window = sides(scope, step, bound)
+    if window is None or refers_to_unbound(step, bound):
+        return U
+    kinds = set(scope.case.events[step.event].kinds) or {a.kind for _, a in activities(scope.case)}
+    return F if kinds and all(is_covered(scope, step, bound, kind, window) for kind in kinds) else U
+
+
+def is_covered(scope: Scope, step: Step, bound: Bound, kind: str | None, window: tuple[Side, Side]) -> bool:
+    """Whether the sources of one kind that the step asks for cover a window (5.2)."""
+    case = scope.case
+    ranks, hosts = (sets([*named(scope, step, bound, name), key_part(scope, name)]) for name in ("rank", "host"))
+    covered: dict[object, bool] = {}
+    for source, activity in activities(case):
+        if activity.kind == kind and is_asked(scope, activity, ranks, hosts):
+            proof = intact(source) and covers(case, activity, *window)
+            covered[whose(activity)] = covered.get(whose(activity), False) or proof
+    if nothing_is_timed(case):
+        return any(covered.values())
+    expected: set[object] = set()
+    if kind == "rank" and ranks:
+        expected = set(ranks[0]).intersection(*ranks)
+    elif kind == "rank" and not hosts and case.world_size is not None:
+        expected = set(range(case.world_size))
+    return bool(covered) and all(covered.values()) and expected <= set(covered)
+
+
+# ------------------------------------------------------------------ 7. counts
+
+
+def known_values(scope: Scope, count: Count, indices: Iterable[int]) -> int:
+    """Return how many the sightings count for: all of them, or the distinct known values of the counted field."""
+    chosen = list(indices)
+    if count.distinct is None:
+        return len(chosen)
+    return len({field_of(scope[i], count.distinct) for i in chosen} - {None})
+
+
+def certainly_enough(scope: Scope, count: Count, indices: Indices) -> bool:
+    """Whether enough of the sightings lie within the count's duration, whatever their exact instants are."""
+    if count.span_ns is None:
+        return known_values(scope, count, indices) >= count.least
+    timed = [i for i in indices if scope[i].instant.known]
+    for first in timed:
+        start = scope[first].instant
+        near = [i for i in timed if scope[i].instant.comparable(start) and scope[i].instant.lo >= start.lo]
+        near = [i for i in near if scope[i].instant.hi - start.lo <= count.span_ns]
+        if known_values(scope, count, near) >= count.least:
+            return True
+    return False
+
+
+def possibly_enough(scope: Scope, count: Count, indices: Indices) -> bool:
+    """Whether enough of the sightings may lie within the count's duration; unknown instants may lie anywhere."""
+    if count.span_ns is None:
+        return known_values(scope, count, indices) >= count.least
+    span = count.span_ns
+    anywhere = [i for i in indices if not scope[i].instant.known]
+    clocks: list[list[int]] = []  # sightings with comparable instants
+    for index in indices:
+        if index not in anywhere:
+            same = next((c for c in clocks if scope[c[0]].instant.comparable(scope[index].instant)), None)
+            clocks.append([index]) if same is None else same.append(index)
+
+    def near(clock: list[int]) -> list[list[int]]:
+        ends = [scope[i].instant.hi for i in clock]
+        return [[i for i in clock if scope[i].instant.hi >= end and scope[i].instant.lo - end <= span] for end in ends]
+
+    choices = product(*(near(clock) for clock in clocks))
+    return any(known_values(scope, count, anywhere + [i for part in parts for i in part]) >= count.least for parts in choices)
+
+
+# ------------------------------------------------------------------ 8. silence
+
+
+Run = tuple[int, int]
+
+
+def runs_of(scope: Scope, timed: list[Activity], start: Point, length: int) -> tuple[list[Run], list[Run], list[Run], list[Run]]:
+    """Return the actor's runs before, inside, after the interval, and those that may lie on either side of a bound."""
+    before, inside, after, doubtful = [], [], [], []
+    begin, end = start.instant.hi, start.instant.hi + length
+    for activity in timed:
+        gap = margin(Point(activity.frame, activity.actor.host, activity.emitter), start, scope.case.skew)
+        for lo, hi in activity.runs:
+            wholly = reaches(lo, begin + gap) and reaches(end - gap, hi)
+            if wholly or min(hi, end - gap) - max(lo, begin + gap) > activity.floor:
+                inside.append((lo, hi))
+            elif hi + gap < begin:
+                before.append((lo, hi))
+            elif lo - gap > end:
+                after.append((lo, hi))
+            else:
+                doubtful.append((lo, hi))
+    return before, inside, after, doubtful
+
+
+def silence(scope: Scope, step: Step, bound: Bound) -> Truth:
+    """Say whether an actor was silent over `[A.hi, A.hi + D]` (8)."""
+    start = anchor_point(scope, step.window.lo, bound) if step.window and step.window.lo else None
+    ranks, hosts = named(scope, step, bound, "rank"), named(scope, step, bound, "host")
+    mine = [(s, a) for s, a in activities(scope.case) if a.runs and is_asked(scope, a, sets(ranks), sets(hosts))]
+    timed = [a for _, a in mine]
+    if None in ranks + hosts or not mine or start is None or not start.instant.known:
+        return U
+    if not all(a.frame.comparable(start.instant) for a in timed):
+        return U
+    length = step.duration or 0
+    before, inside, after, doubtful = runs_of(scope, timed, start, length)
+    if inside:
+        return F
+    read_to = min(read[1] for a in timed if (read := extent(scope.case, a)))
+    lost = any(s.merged or s.truncated or a.floor > length for s, a in mine)
+    if lost or doubtful or read_to < start.instant.hi + length:
+        return U
+    if not before:
+        return F
+    resumed = min([lo for lo, _ in after], default=read_to)
+    quiet = resumed - max(hi for _, hi in before)
+    enough_lines = sum(a.lines - a.untimed for a in timed) >= MIN_LINES
+    return T if enough_lines and quiet >= PATIENCE * longest_gap(before, max(a.floor for a in timed)) else U
+
+
+def longest_gap(before: list[Run], floor: int) -> int:
+    """Return the longest time between two lines of these runs."""
+    gaps = [floor if any(lo < hi for lo, hi in before) else 0]
+    end = min(before)[0]
+    for lo, hi in sorted(before):
+        gaps.append(lo - end)
+        end = max(end, hi)
+    return max(gaps)
+
+
+# ------------------------------------------------------------------ 4.4, 4.5 assignments
+
+
+def candidates(scope: Scope, step: Step, bound: Bound, taken: Iterable[int] = ()) -> tuple[Indices, Indices]:
+    """Return the sightings that fit the step and those that may, in the order in which they are tried."""
+    pool = picked(scope, step, tuple(i for i in scope.of(step.event) if i not in taken))
+    truth = {i: fits(scope, step, i, bound) for i in pool}
+    return tuple(i for i in pool if truth[i] == T), tuple(i for i in pool if truth[i] == U)
+
+
+def clause(scope: Scope, step: Step, true: Indices, maybe: Indices, bound: Bound) -> Truth:
+    """Return the truth of a step from its true and undetermined candidates."""
+    if step.count is None:
+        return T if true else U if maybe else absence(scope, step, bound)
+    if certainly_enough(scope, step.count, true):
+        return T
+    if possibly_enough(scope, step.count, true + maybe):
+        return U
+    return absence(scope, step, bound)
+
+
+def near_trigger(scope: Scope, indices: Indices, trigger: int) -> Indices:
+    """Return those that lie within the rule's span of the trigger."""
+    t, span = scope[trigger].instant, scope.case.rule.span_ns
+
+    def near(instant: Instant) -> bool:
+        apart = max(instant.lo - t.hi, t.lo - instant.hi)
+        return not instant.known or not t.known or not instant.comparable(t) or apart <= span
+
+    return tuple(i for i in indices if near(scope[i].instant))
+
+
+def options(scope: Scope, step: Step, bound: Bound, *, strict: bool) -> Iterator[tuple[Indices, Truth]]:
+    """Yield what a required step may be bound to, with its truth, in the order in which it is tried."""
+    if step.event == SILENCE:
+        truth = silence(scope, step, bound)
+        if truth == T or (truth == U and not strict):
+            yield (), truth
+        return
+    taken = {i for held in bound.values() for i in held}
+    true, maybe = candidates(scope, step, bound, taken)
+    if step.count is not None:
+        trigger = bound[scope.case.rule.trigger.name][0]
+        true, maybe = near_trigger(scope, true, trigger), near_trigger(scope, maybe, trigger)
+        truth = clause(scope, step, true, maybe, bound)
+        if truth == T or (truth == U and not strict):
+            yield picked(scope, step, ordered(scope.case, true if strict else true + maybe)), truth
+        return
+    yield from tried(true, T)
+    if not strict:
+        yield from tried(maybe, U)
+        if not true and absence(scope, step, bound) == U:
+            yield (), U
+
+
+def tried(indices: Indices, truth: Truth) -> Iterator[tuple[Indices, Truth]]:
+    """Yield each candidate alone: a failed one yields to the next (backtracking)."""
+    for index in indices:
+        yield (index,), truth
+
+
+def starts(scope: Scope, trigger: int, episode: Indices, *, strict: bool) -> Iterator[tuple[Indices, Truth]]:
+    """Yield what the trigger step is bound to when it starts at one sighting."""
+    step = scope.case.rule.trigger
+    truth = fits(scope, step, trigger, {})
+    if step.count is None:
+        if truth == T or (truth == U and not strict):
+            yield (trigger,), truth
+        return
+    later = near_trigger(scope, episode[episode.index(trigger) :], trigger)
+    true = tuple(i for i in later if fits(scope, step, i, {}) == T)
+    maybe = tuple(i for i in later if fits(scope, step, i, {}) == U)
+    group = true if strict else tuple(i for i in later if i in true + maybe)
+    if trigger in group:
+        truth = clause(scope, step, true, maybe, {step.name: (trigger,)})
+        if truth == T or (truth == U and not strict):
+            yield group, truth
+
+
+def within_span(scope: Scope, bound: Bound) -> bool:
+    """Whether the required sightings lie within the rule's total span (4.4)."""
+    instants = [scope[held[0]].instant for held in bound.values() if held]
+    known = [i for i in instants if i.known]
+    return all(a.lo - b.hi <= scope.case.rule.span_ns for a, b in product(known, known) if a.comparable(b))
+
+
+def guards(scope: Scope, bound: Bound) -> dict[str, Truth]:
+    """Return the truth of every guard, decided over an assignment (6)."""
+    return {s.name: negated(truth_of(scope, s, bound)[0]) for s in scope.case.rule.steps if s.verb == "unless"}
+
+
+def truth_of(scope: Scope, step: Step, bound: Bound) -> tuple[Truth, Indices]:
+    """Return the truth of a clause that consumes nothing, and the sightings that it binds when it is true."""
+    if step.event == SILENCE:
+        return silence(scope, step, bound), ()
+    true, maybe = candidates(scope, step, bound)
+    truth = clause(scope, step, true, maybe, bound)
+    return truth, (true if step.count else true[:1]) if truth == T else ()
+
+
+def assignments(scope: Scope, trigger: int, episode: Indices, *, strict: bool) -> Iterator[tuple[Bound, dict[str, Truth]]]:
+    """Yield assignments that start at one trigger, in order, with the truth of every required clause; none is false."""
+    first, *rest = scope.case.rule.required
+
+    def extend(bound: Bound, truths: dict[str, Truth], steps: list[Step]) -> Iterator[tuple[Bound, dict[str, Truth]]]:
+        if not steps:
+            closed = truths | guards(scope, bound)
+            if F not in closed.values() and within_span(scope, bound):
+                yield bound, closed
+            return
+        step, *later = steps
+        for held, truth in options(scope, step, bound, strict=strict):
+            yield from extend({**bound, step.name: held}, truths | {step.name: truth}, later)
+
+    for held, truth in starts(scope, trigger, episode, strict=strict):
+        yield from extend({first.name: held}, {first.name: truth}, rest)
+
+
+def best(scope: Scope, trigger: int, episode: Indices) -> tuple[Verdict, Bound, dict[str, Truth]]:
+    """Return the outcome of the match that starts at one trigger (4.4 to 4.6)."""
+    for bound, truths in assignments(scope, trigger, episode, strict=True):
+        if all_of(truths.values()) == T:
+            return "confirmed", bound, truths
+    for bound, truths in assignments(scope, trigger, episode, strict=False):
+        if all_of(truths.values()) == U:
+            return "inconclusive", bound, truths
+    return "quiet", {}, {}
+
+
+# ------------------------------------------------------------------ 4.7 episodes, 4.8 rivals, 9. confirming clauses
+
+
+def episodes(scope: Scope, triggers: Indices, quiet: int) -> list[Indices]:
+    """Return the trigger's sightings split where more than the quiet time has passed; each clock has its own."""
+    found: list[list[int]] = []
+    for index in triggers:
+        instant = scope[index].instant
+        clocked = [e for e in found if scope[e[0]].instant.comparable(instant) and scope[e[0]].instant.known == instant.known]
+        if clocked and (not instant.known or instant.lo - max(scope[i].instant.hi for i in clocked[-1]) <= quiet):
+            clocked[-1].append(index)
+        else:
+            found.append([index])
+    return [tuple(e) for e in found]
+
+
+def minimal(scope: Scope, step: Step, indices: Indices) -> Indices:
+    """Return those that no other is certainly before (certainly after, for `last`)."""
+
+    def comes_first(a: int, b: int) -> bool:
+        earlier, later = (a, b) if step.pick == "first" else (b, a)
+        return not_before(scope.point(earlier), scope.point(later), scope.case.skew) == F
+
+    return tuple(i for i in indices if not any(comes_first(other, i) for other in indices if other != i))
+
+
+def decide(scope: Scope, episode: Indices) -> Outcome:
+    """Return the outcome of one episode."""
+    step = scope.case.rule.trigger
+    results = {i: best(scope, i, episode) for i in picked(scope, step, episode)}
+    for verdict in ("confirmed", "inconclusive"):
+        reaching = minimal(scope, step, tuple(i for i in results if results[i][0] == verdict))
+        if reaching:
+            _, bound, truths = results[reaching[0]]
+            return completed(scope, verdict, bound, truths, min(len(reaching) - 1, MAX_RIVALS))
+    return Outcome(scope.key, "quiet")
+
+
+def completed(scope: Scope, verdict: Verdict, bound: Bound, truths: Mapping[str, Truth], rivals: int) -> Outcome:
+    """Return the outcome with the confirming and refuting steps evaluated in written order (9)."""
+    held, clauses = dict(bound), dict(truths)
+    for step in scope.case.rule.steps:
+        if step.verb in ("confirm", "refute"):
+            clauses[step.name], found = truth_of(scope, step, held)
+            if clauses[step.name] == T:
+                held[step.name] = found
+    return Outcome(scope.key, verdict, held, clauses, rivals)
+
+
+def match(case: Case) -> list[Outcome]:
+    """Return what the rule says about every key and episode."""
+    outcomes = []
+    for scope in scopes(case):
+        step = case.rule.trigger
+        triggers = tuple(i for i in scope.of(step.event) if fits(scope, step, i, {}) != F)
+        outcomes += [decide(scope, episode) for episode in episodes(scope, triggers, case.rule.quiet_ns)]
+    return outcomes

@@ -1,0 +1,110 @@
+"""Every example in the README and the documentation is true: rules compile, programs run, terminals show what is printed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import denpex_rules
+import examples
+from examples import ROOT, Block
+
+BLOCKS = [block for page in examples.pages() for block in examples.blocks(page)]
+
+# What a fragment of a rule is completed with: a statement that the fragment has itself is left out.
+FRAME = (
+    ("title", 'title "An example"'),
+    ("class", "class gpu.fell_off_bus"),
+    ("event lost", 'event lost error in kernel "NVRM: Xid (PCI:{device:pci}): 79,"'),
+    ("per", "per job within 2h"),
+    ("require", "require lost"),
+)
+CLOSING = (("blame", "blame device lost.device"),)
+
+
+def complete(fragment: str) -> str:
+    """Return a fragment (statements of a rule) as a whole rule file; a whole file is returned as it is."""
+    if re.search(r"^language ", fragment, re.MULTILINE):
+        return fragment
+    uses = "".join(f"{line}\n" for line in fragment.splitlines() if line.startswith("use "))
+    body = [line for line in fragment.splitlines() if not line.startswith("use ")]
+
+    def lacking(statements: tuple[tuple[str, str], ...]) -> list[str]:
+        return [text for key, text in statements if not any(re.match(rf"\s*{key}\b", line) for line in body)]
+
+    return "\n".join([f"language 1\n{uses}rule example.fragment {{", *lacking(FRAME), *body, *lacking(CLOSING), "}"])
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "rule"], ids=str)
+def test_rule(block: Block) -> None:
+    """A rule in the documentation loads and compiles; a fragment does inside a minimal rule."""
+    program = denpex_rules.compile_rules(denpex_rules.load_text(complete(block.text)))
+    assert program is not None
+
+
+@pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_page(page: Path, tmp_path: Path) -> None:
+    """A page can be followed from top to bottom: its files, its programs, and what its terminals show."""
+    examples.workshop(tmp_path)
+    for block in examples.blocks(page):
+        if block.title:
+            examples.write_file(block, tmp_path)
+        if block.language == "python":
+            result = examples.execute([sys.executable, "-W", "error", "-c", block.text], tmp_path)
+            assert result.status == 0, f"{block}\n{result.output}"
+        if block.language == "console":
+            follow(block, tmp_path)
+
+
+def follow(block: Block, folder: Path) -> None:
+    """Assert that each command of a console block prints what is shown and ends as is said."""
+    unsaid = ""
+    for command, result in examples.play(block, folder):
+        where = f"{block.page}:{command.line}: {command.text}"
+        assert not unsaid or command.text == examples.ECHO_STATUS, f"exit code is not shown: {unsaid}"
+        assert not command.shown or examples.agrees(command.shown, result.output), f"{where}\n{result.output}"
+        unsaid = f"{where}\n{result.output}" if result.status else ""
+    assert not unsaid, f"exit code is not shown: {unsaid}"
+
+
+def test_examples_exist() -> None:
+    """The collection of examples finds blocks of every language that it runs, in the README and in the documentation."""
+    found = {(block.page == "README.md", block.language) for block in BLOCKS}
+    assert found >= {(True, "rule"), (True, "python"), (True, "bash"), (False, "rule"), (False, "python"), (False, "console")}
+
+
+@pytest.mark.parametrize(
+    ("shown", "output", "same"),
+    [
+        (("a", "b"), "a\nb\n", True),
+        (("a", "..."), "a\nb\nc\n", True),
+        (("...", "c"), "a\nb\nc\n", True),
+        (("took … s",), "took 1.5 s\n", True),
+        (("a",), "a\nb\n", False),
+        (("b", "a"), "a\nb\n", False),
+        (("...", "d"), "a\nb\nc\n", False),
+        (("x.y",), "xzy\n", False),
+    ],
+)
+def test_comparison(shown: tuple[str, ...], output: str, *, same: bool) -> None:
+    """Shown lines are compared line by line; only the two wildcards are loose."""
+    assert examples.agrees(shown, output) is same
+
+
+@pytest.mark.parametrize("name", ["scan", "test"])
+def test_readme_commands(name: str) -> None:
+    """The README marks its two commands, each one line, for CI to run word for word."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(rf"^<!-- command: {name} -->\n```bash\n(.*)\n```$", text, re.MULTILINE)
+    assert len(found) == 1
+    assert f"readme {name}" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_links() -> None:
+    """Every relative link in the README and CONTRIBUTING leads to a file (mkdocs checks those of the pages)."""
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / name).read_text(encoding="utf-8")):
+            assert (ROOT / target).exists(), f"{name}: {target}"

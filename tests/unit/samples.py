@@ -1,0 +1,138 @@
+"""Hand-built reports that the tests of the report's forms share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from denpex_rules.finding import (
+    ActorCoverage,
+    Check,
+    ClauseResult,
+    CoverageReport,
+    Evidence,
+    Group,
+    Incident,
+    Interval,
+    MissingFact,
+    Moment,
+    Remedy,
+    Report,
+    SourceSummary,
+    Suspect,
+    Unexplained,
+    Who,
+)
+
+XID = "NVRM: Xid (PCI:0000:41:00): 79, pid=4242, GPU has fallen off the bus."
+TIMEOUT = (
+    "[rank0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8412, OpType=ALLREDUCE) ran for 600000 milliseconds"
+)
+HOSTILE = "boom \x1b[2J\x1b]0;owned\x07 \u202egnp.exe [bold red]not markup[/] \r\nforged line \x9b31m \x7f"
+
+
+def point(text: str) -> Moment:
+    """Return a wall instant without width."""
+    return Moment(text, text, "wall")
+
+
+def evidence(text: str = XID, **changes: Any) -> Evidence:
+    """Return one evidence line of a kernel log."""
+    fields: dict[str, Any] = {
+        "event": "hardware.gpu.fell_off_bus.lost",
+        "step": "lost",
+        "source": "kern_node-02.log",
+        "line": 118,
+        "bytes": (9_000, 9_070),
+        "instant": Moment("2026-11-30T10:04:12Z", "2026-11-30T10:04:13Z", "wall"),
+        "actor": Who(host="node-02", device="0000:41:00"),
+        "text": text,
+    }
+    return Evidence(**{**fields, **changes})
+
+
+def incident(**changes: Any) -> Incident:
+    """Return a confirmed GPU loss of rank 5, as the engine would report it."""
+    fields: dict[str, Any] = {
+        "id": "4f1c",
+        "revision": 0,
+        "rule": "core:hardware.gpu.fell_off_bus",
+        "cls": "gpu.fell_off_bus",
+        "title": "GPU fell off the bus; its rank goes silent",
+        "level": "failure",
+        "outcome": "confirmed",
+        "job": "4711",
+        "initiators": (Suspect(5, "node-02", "0000:41:00", "certain", ("the kernel log of node-02 names the device",)),),
+        "candidates": (),
+        "onset": Interval("2026-11-30T10:04:10Z", "2026-11-30T10:04:12Z"),
+        "evidence": (
+            evidence(),
+            evidence(TIMEOUT, step="timeout", source="rank0.log", line=77, actor=Who(rank=0), moments={"stalled": -600.0}),
+        ),
+        "reporters": Group(40, tuple(Who(rank=r, host="node-01") for r in range(32))),
+        "victims": Group(1, (Who(rank=0),)),
+        "explains": (nested(),),
+        "remedy": Remedy(
+            why="The driver can't reach the GPU over PCIe.",
+            do=("drain node-02", "power-cycle node-02"),
+            verify=(Check("dmesg -T | grep -i xid", "node-02"),),
+            references=("https://example.org/xid",),
+        ),
+        "impact": "critical",
+    }
+    return Incident(**{**fields, **changes})
+
+
+def nested() -> Incident:
+    """Return the collective timeout that the GPU loss explains."""
+    return Incident(
+        id="77aa",
+        revision=0,
+        rule="core:framework.collective_timeout",
+        cls="collective.timeout",
+        title="A collective timed out",
+        level="failure",
+        outcome="confirmed",
+        job="4711",
+        initiators=(),
+        candidates=(Suspect(5, None, None, "undecided", ("it is missing among the reporters",)),),
+        onset=None,
+        evidence=(evidence(TIMEOUT, step="timeout", source="rank0.log", line=77, actor=Who(rank=0)),),
+        against=(ClauseResult("refute", "progress", "refute progress after timeout", "true", "rank 3 logged a step"),),
+        missing=(MissingFact("kernel log of node-02, 10:00 to 10:10", "it would name the device", "journalctl -k -S 10:00"),),
+    )
+
+
+def report(**changes: Any) -> Report:
+    """Return a whole report with the incident, an unexplained error and coverage."""
+    fields: dict[str, Any] = {
+        "verdict": "failed",
+        "incidents": (incident(),),
+        "unexplained": (Unexplained("rank3.log", 9, (10, 20), Moment(None, None, "none"), Who(rank=3), "ERROR: odd thing", 1_200),),
+        "coverage": coverage(),
+    }
+    return Report(**{**fields, **changes})
+
+
+def coverage() -> CoverageReport:
+    """Return the coverage of one kernel log that was cut and one rank log."""
+    return CoverageReport(
+        actors=(
+            ActorCoverage(
+                Who(rank=0),
+                "rank",
+                ("rank0.log",),
+                900,
+                3,
+                "2026-11-30T09:00:00Z",
+                "2026-11-30T10:14:12Z",
+                (Interval("2026-11-30T10:04:10Z", "2026-11-30T10:14:10Z"),),
+            ),
+            ActorCoverage(Who(host="node-02"), "kernel", ("kern_node-02.log",), 118, 0, None, None),
+        ),
+        sources=(
+            SourceSummary("rank0.log", "c10d", 81_000, 903, truncated=False, merged=4, evicted=0, notes=("no zone: UTC assumed",)),
+            SourceSummary("kern_node-02.log", "dmesg_t", 9_070, 118, truncated=True, merged=0, evicted=7),
+        ),
+        world_size=8,
+        ranks_seen=7,
+    )

@@ -1,0 +1,69 @@
+"""Cause over symptom: which finding explains which."""
+
+from __future__ import annotations
+
+from attrs import evolve
+from making import at, sighting
+from scenes import LOST, STALL, job, job_sightings, nodes, program
+
+from denpex_rules.clock import MINUTE, SECOND
+from denpex_rules.sighting import Actor, Sighting
+
+
+def shifted(ns: int) -> list[Sighting]:
+    """Return the job with its timeouts moved."""
+    return [evolve(s, instant=s.instant.shift(ns)) if s.event == "timeout" else s for s in job_sightings()]
+
+
+def shape(found: list) -> list[tuple[str, list[str]]]:
+    """Return root classes with the classes that they explain."""
+    return [(n.finding.rule.cls, [c.finding.rule.cls for c in n.explains]) for n in found]
+
+
+def test_cause_explains_the_symptom_that_began_after_it() -> None:
+    """The lost GPU explains the timeouts whose stall began with it."""
+    assert shape(nodes(program(LOST, STALL), job())) == [("gpu.fell_off_bus", ["collective.timeout"])]
+
+
+def test_stall_that_began_before_is_not_explained() -> None:
+    """A stall that started minutes before the fault has another cause."""
+    assert shape(nodes(program(LOST, STALL), job(shifted(-10 * MINUTE)))) == [
+        ("collective.timeout", []),
+        ("gpu.fell_off_bus", []),
+    ]
+
+
+def test_progress_in_between_cancels() -> None:
+    """A job that made progress after the fault was not stalled by it."""
+    later = [sighting("progress", at("10:20:00"), source="r0.log", line=30, actor=Actor(rank=0, host="node-01"))]
+    found = nodes(program(LOST, STALL), job([*shifted(30 * MINUTE), *later]))
+    assert ("gpu.fell_off_bus", []) in shape(found)
+
+
+def test_stall_a_moment_earlier_is_still_related_but_not_certain() -> None:
+    """Peers enter a collective up to a step before the fault: the relation holds, as likely."""
+    found = nodes(program(LOST, STALL), job(shifted(-20 * SECOND)))
+    assert shape(found) == [("gpu.fell_off_bus", ["collective.timeout"])]
+    assert not found[0].explains[0].certain
+
+
+def test_symptom_beyond_the_span_is_not_related() -> None:
+    """A stall that began later than the rule's span is another story."""
+    assert len(nodes(program(LOST, STALL), job(shifted(150 * MINUTE)))) == 2
+
+
+def test_symptom_of_another_job_is_not_related() -> None:
+    """Findings that name different jobs are never related."""
+    seen = [
+        evolve(s, actor=evolve(s.actor, job="8")) if s.event == "timeout" else evolve(s, actor=evolve(s.actor, job="7"))
+        for s in job_sightings()
+    ]
+    assert len(nodes(program(LOST, STALL), job(seen))) == 2
+
+
+def test_relations_never_close_a_circle() -> None:
+    """Two rules that name each other's class give one root, not none."""
+    backwards = STALL.replace("per job", "causes gpu.fell_off_bus\n  per job")
+    found = nodes(program(LOST, backwards), job())
+    assert len(found) == 1
+    assert len(found[0].explains) == 1

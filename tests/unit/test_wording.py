@@ -1,0 +1,79 @@
+"""Actors, instants, intervals and counts in plain words."""
+
+from __future__ import annotations
+
+import pytest
+
+from denpex_rules.finding import ClauseResult, Group, Interval, Moment, Suspect, Who
+from denpex_rules.wording import format_interval, format_moment, name_actor, name_group, nearest_miss, plural
+
+
+@pytest.mark.parametrize(
+    ("who", "name"),
+    [
+        (Who(), "unknown"),
+        (Who(rank=0), "rank 0"),
+        (Who(rank=5, host="node-02", device="0000:41:00", local_rank=1, pid=7), "rank 5, host node-02, device 0000:41:00"),
+        (Who(local_rank=1, host="node-02"), "local rank 1, host node-02"),
+        (Who(pid=7), "pid 7"),
+        (Who(pid=7, host="node-02"), "host node-02"),
+        (Suspect(5, None, "0000:41:00", "certain"), "rank 5, device 0000:41:00"),
+        (Suspect(None, None, None, "undecided"), "unknown"),
+    ],
+)
+def test_name_actor(who: Who | Suspect, name: str) -> None:
+    """An actor is named by rank, host and device; a local rank is never called a rank, a pid stands in for nothing better."""
+    assert name_actor(who) == name
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "text"),
+    [
+        ("2026-11-30T10:04:10Z", "2026-11-30T10:04:10Z", "2026-11-30 10:04:10 UTC"),
+        ("2026-11-30T10:04:10Z", "2026-11-30T10:04:12.5Z", "2026-11-30 10:04:10 .. 10:04:12.5 UTC"),
+        ("2026-11-30T23:59:59Z", "2026-12-01T00:00:01Z", "2026-11-30 23:59:59 .. 2026-12-01 00:00:01 UTC"),
+    ],
+)
+def test_format_interval(lo: str, hi: str, text: str) -> None:
+    """The date is said once where both ends share it."""
+    assert format_interval(Interval(lo, hi)) == text
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (Moment("2026-11-30T10:04:10Z", "2026-11-30T10:04:10Z", "wall"), "2026-11-30 10:04:10Z"),
+        (Moment("2026-11-30T10:04:10Z", "2026-11-30T10:04:11Z", "wall"), "2026-11-30 10:04:10Z +1s"),
+        (Moment("2026-11-30T10:04:10Z", "2026-11-30T10:04:15Z", "arrival"), "2026-11-30 10:04:10Z +5s (arrival)"),
+        (Moment("2026-11-30T10:04:10Z", "2026-11-30T10:04:10Z", "local"), "2026-11-30 10:04:10Z (zone unknown)"),
+        (Moment(None, None, "monotonic"), "no time (uptime)"),
+        (Moment(None, None, "none"), "no time"),
+        (Moment("2026-11-30T10:04:10Z", None, "none"), "after 2026-11-30 10:04:10Z"),
+        (Moment(None, "2026-11-30T10:04:10Z", "none"), "before 2026-11-30 10:04:10Z"),
+    ],
+)
+def test_format_moment(moment: Moment, text: str) -> None:
+    """An instant shows its width, an open side, and the clock where it is not a wall clock."""
+    assert format_moment(moment) == text
+
+
+def test_name_group() -> None:
+    """The first few actors are named and all the others counted, those beyond the 32 that the report holds too."""
+    actors = tuple(Who(rank=r) for r in range(32))
+    assert name_group(Group(1, actors[:1])) == "1: rank 0"
+    assert name_group(Group(6, actors[:6])) == "6: rank 0; rank 1; rank 2; rank 3; rank 4; rank 5"
+    assert "rank 5; and 1018 more" in name_group(Group(1024, actors)).replace(",", "")
+    assert name_group(Group(2, ())) == "2"
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 lines"), (1, "1 line"), (2, "2 lines"), (12_000, "12,000 lines")])
+def test_plural(count: int, text: str) -> None:
+    """Nouns agree with their count."""
+    assert plural(count, "line") == text
+
+
+def test_nearest_miss() -> None:
+    """A miss is shown in seconds, without a sign; a clause that has none shows nothing."""
+    clause = ClauseResult("require", "timeout", "timeout after lost", "false", "too late", -12.25)
+    assert nearest_miss(clause) == "nearest miss 12.25 s"
+    assert nearest_miss(ClauseResult("require", "timeout", "timeout after lost", "false")) == ""
