@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DenpexError",
     "Incident",
+    "Options",
     "Program",
     "ProgramError",
     "Report",
@@ -21,10 +22,12 @@ __all__ = [
     "__version__",
     "compile_rules",
     "correlate",
+    "explain",
     "load_pack",
     "load_paths",
     "load_program",
     "load_text",
+    "save_program",
     "scan",
     "scan_bytes",
     "scan_lines",
@@ -33,21 +36,21 @@ __all__ = [
 
 if TYPE_CHECKING:
     from denpex_rules.compiler import compile_rules
-    from denpex_rules.engine import Session, correlate, scan, scan_bytes, scan_lines, sight
+    from denpex_rules.engine import Options, Session, correlate, explain, scan, scan_bytes, scan_lines, sight
     from denpex_rules.errors import DenpexError, ProgramError, RuleError, UsageError
     from denpex_rules.finding import Incident, Report
     from denpex_rules.library import load_pack, load_paths, load_text
-    from denpex_rules.program import Program, load_program
+    from denpex_rules.program import Program, load_program, save_program
 else:
     _HOME: Final = {
         name: module
         for module, names in {
             "compiler": ("compile_rules",),
-            "engine": ("Session", "correlate", "scan", "scan_bytes", "scan_lines", "sight"),
+            "engine": ("Options", "Session", "correlate", "explain", "scan", "scan_bytes", "scan_lines", "sight"),
             "errors": ("DenpexError", "ProgramError", "RuleError", "UsageError"),
             "finding": ("Incident", "Report"),
             "library": ("load_pack", "load_paths", "load_text"),
-            "program": ("Program", "load_program"),
+            "program": ("Program", "load_program", "save_program"),
         }.items()
         for name in names
     }

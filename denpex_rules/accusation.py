@@ -12,7 +12,7 @@ from denpex_rules.mistake import did_you_mean, listed
 from denpex_rules.recovery import Leaf, Node
 from denpex_rules.rule import Anchor, Blame, Certainty, Constant, LookUp, Path, Role, Text, Verify
 from denpex_rules.template import Hole, pieces
-from denpex_rules.typecheck import Scope, a
+from denpex_rules.typecheck import Scope, a, fields_of
 from denpex_rules.values import ACTOR_FIELDS
 
 _BASES: Final[dict[str, frozenset[str]]] = {
@@ -169,8 +169,8 @@ class Accusation:
                 message = f"nothing fills `{{{hole.text}}}`: `{step}` is no step that was seen"
                 self._unfilled(message, hole.span, expected, did_you_mean(step, seen))
             return None
-        if bound.event is not None and name not in {*dict(bound.event.captures), *ACTOR_FIELDS}:
-            fields = [*dict(bound.event.captures), *ACTOR_FIELDS]
+        fields = fields_of(bound.event) if bound.event is not None else [name]
+        if bound.event is not None and name not in fields:
             message = f"nothing fills `{{{hole.text}}}`: the event `{bound.event.name}` has no field `{name}`"
             self._unfilled(message, hole.span, f"one of {', '.join(fields)}", did_you_mean(name, fields))
             return None

@@ -17,7 +17,7 @@ from denpex_rules.rule import SILENCE, VERBS, Anchor, Condition, Count, Event, K
 from denpex_rules.typecheck import Bound, Scope
 
 _WINDOWS: Final = ("before", "after", "between", "within_after", "within_before", "at", "for")
-_CLAUSES: Final = {"where": ("where",), "count": ("count", "distinct"), "time window": _WINDOWS}
+_CLAUSES: Final = {"`where`": ("where",), "count": ("count", "distinct"), "time window": _WINDOWS}
 MAX_COUNT: Final = 1_000_000
 
 
@@ -42,12 +42,14 @@ class Clause:
         reserved: the words that can't be names.
         keys: the rule's scope keys (() when they are unknown because of another mistake).
         span_ns: the rule's total span, None when it is unknown.
+        requires: whether the rule requires anything.
     """
 
     scope: Scope
     reserved: frozenset[str]
     keys: tuple[Key, ...]
     span_ns: int | None
+    requires: bool
     triggered: bool = False  # whether the trigger was seen
     _referred: frozenset[str] = frozenset()  # the steps that the conditions of the step at hand refer to
 
@@ -65,7 +67,7 @@ class Clause:
         joins = self._joins(step)
         if len(scope.mistakes.found) == before and (silence or event is not None) and not joins:
             self._unjoined(node, name_leaf)
-        self.triggered = self.triggered or verb == "require"
+        self.triggered = self.triggered or (verb == "require" and not silence)
         scope.verb = None
         self._bind(name_leaf, Bound(name_leaf.text, verb, event, silence), aliased=name_leaf is not event_leaf)
         return step
@@ -129,10 +131,10 @@ class Clause:
     def _once(self, node: Node) -> None:
         for what, kinds in _CLAUSES.items():
             for extra in node.nodes(*kinds)[1:]:
-                hint = "join the conditions by `and`" if what == "where" else ""
+                hint = "join the conditions by `and`" if what == "`where`" else ""
                 if what == "time window":
                     hint = "give both bounds at once: `between A and B`, or `within 1m..5m after A`"
-                self.scope.mistakes.add("E0405", f"a step has one {what}", extra.span, "", hint)
+                self.scope.mistakes.add("E0405", f"a step has only one {what}", extra.span, "", hint)
 
     # ---- silence
 
@@ -179,31 +181,18 @@ class Clause:
             return None
         moment = self._moment(clause, event)
         anchors = [self.anchor(n) for n in clause.nodes("anchor")]
+        amounts = self._range(clause)
         if any(anchor is None for anchor in anchors):
             return None
         known = [anchor for anchor in anchors if anchor is not None]
-        lo, hi = self._sides(clause, known)
+        lo, hi = _sides(clause.kind, known, amounts)
         self._check_order(clause, lo, hi)
         return Window(lo, hi, moment, clause.span)
 
-    def _sides(self, clause: Node, anchors: Sequence[Anchor]) -> tuple[Anchor | None, Anchor | None]:
-        anchor = anchors[0]
-        if clause.kind == "before":
-            return None, anchor
-        if clause.kind in {"after", "for"}:
-            return anchor, None
-        if clause.kind == "between":
-            return anchors[0], anchors[1]
-        amounts = self._range(clause)
-        if clause.kind == "at":
-            return _shift(anchor, -1, amounts[0]), _shift(anchor, 1, amounts[-1])
-        low, high = (0, amounts[0]) if len(amounts) == 1 else amounts
-        if clause.kind == "within_after":
-            return _shift(anchor, 1, low), _shift(anchor, 1, high)
-        return _shift(anchor, -1, high), _shift(anchor, -1, low)
-
     def _range(self, clause: Node) -> tuple[int, ...]:
-        node = clause.nodes("range")[0]
+        node = clause.node("range")
+        if node is None:
+            return ()
         leaves = node.leaves()
         amounts = tuple(duration(leaf, self.scope.mistakes) or 0 for leaf in leaves)
         if clause.kind != "at" and len(amounts) == 2 and amounts[0] > amounts[1]:
@@ -288,7 +277,6 @@ class Clause:
         if operator.text not in {">=", ">"}:
             hint = "for an upper bound, write `unless` with the number above it"
             mistakes.add("E0408", f"`{operator.text}` does not fit a count", operator.span, "`>=` or `>`", hint)
-            return None
         least = int(number.text[:9]) + (operator.text == ">")
         if not 1 <= least <= MAX_COUNT:
             mistakes.add("E0408", f"a count of {number.text} says nothing", number.span, f"a number from 1 to {MAX_COUNT}")
@@ -308,15 +296,32 @@ class Clause:
 
     def _joins(self, step: Step | None) -> bool:
         """Whether something ties the step to another: the key, a condition or a window. The trigger needs nothing."""
-        if step is None or (step.verb == "require" and not self.triggered) or set(self.keys) != {"job"}:
+        if step is None or not self.requires or (step.verb == "require" and not self.triggered) or set(self.keys) != {"job"}:
             return True
         window = step.window
         return bool(self._referred) or (window is not None and (window.lo is not None or window.hi is not None))
 
     def _unjoined(self, node: Node, name: Leaf) -> None:
-        message = f"nothing joins `{name.text}` to the steps above"
+        message = f"nothing joins `{name.text}` to the other steps"
         expected = "a condition such as `where rank == lost.rank`, or a window such as `within 5m after lost`"
         self.scope.mistakes.add("E0404", message, node.span, expected)
+
+
+def _sides(kind: str, anchors: Sequence[Anchor], amounts: Sequence[int]) -> tuple[Anchor | None, Anchor | None]:
+    """Return the bounds of a window."""
+    anchor = anchors[0]
+    if kind == "before":
+        return None, anchor
+    if kind in {"after", "for"}:
+        return anchor, None
+    if kind == "between":
+        return anchors[0], anchors[1]
+    if kind == "at":
+        return _shift(anchor, -1, amounts[0]), _shift(anchor, 1, amounts[-1])
+    low, high = (0, amounts[0]) if len(amounts) == 1 else amounts
+    if kind == "within_after":
+        return _shift(anchor, 1, low), _shift(anchor, 1, high)
+    return _shift(anchor, -1, high), _shift(anchor, -1, low)
 
 
 def _shift(anchor: Anchor, sign: int, ns: int) -> Anchor:
@@ -360,7 +365,7 @@ def check_gaps(steps: Sequence[Step], span_ns: int, report: Scope) -> None:
 
 
 def _report_gaps(required: Sequence[Step], least: Sequence[Sequence[int]], span_ns: int, report: Scope) -> None:
-    for k, step in enumerate(required):
+    for k, step in reversed(list(enumerate(required))):
         span: Span = step.window.span if step.window is not None else step.span
         if least[k][k] > 0:
             report.mistakes.add("E0407", f"the windows of `{step.name}` contradict each other: no time satisfies all", span)

@@ -14,12 +14,12 @@ from denpex_rules.engine import Options
 from denpex_rules.errors import UsageError
 from denpex_rules.finding import Report
 from denpex_rules.render import explanation_page, find_renderer, report_page
-from denpex_rules.selection import Form, FormOption, PackOption, ProgramOption, RulesOption, choose_program
+from denpex_rules.selection import Form, FormOption, PackOption, ProgramOption, RulesOption, choose_program, find_rule
 from denpex_rules.sighting import Scan
 
 app: Final = typer.Typer(rich_markup_mode=None)
 
-LogsArgument = Annotated[list[Path], typer.Argument(metavar="LOGS...", help="Log files and folders.")]
+LogsArgument = Annotated[list[Path], typer.Argument(metavar="LOGS", help="Log files and folders.")]
 YearOption = Annotated[int | None, typer.Option(min=1970, max=2100, help="Year of stamps that have none.")]
 ZoneOption = Annotated[str | None, typer.Option(metavar="ZONE", help="Zone of stamps that have none, such as Europe/Berlin.")]
 SkewOption = Annotated[str, typer.Option(metavar="DURATION", help="How far the clocks of two hosts may differ.")]
@@ -46,7 +46,7 @@ def finish(report: Report, form: str, *, coverage: bool) -> None:
     raise typer.Exit(0 if report.verdict in QUIET else 1)
 
 
-@app.command()
+@app.command(short_help="Say what failed, who failed first, and why.")
 def scan(  # noqa: PLR0913 - one parameter an option
     logs: LogsArgument,
     *,
@@ -74,9 +74,9 @@ def scan(  # noqa: PLR0913 - one parameter an option
     finish(engine.correlate(sighted, compiled, options), form, coverage=coverage)
 
 
-@app.command()
+@app.command(short_help="Merge what several scans sighted.")
 def correlate(  # noqa: PLR0913
-    sightings: Annotated[list[Path], typer.Argument(metavar="SIGHTINGS...", help="Files that `scan --write-sightings` wrote.")],
+    sightings: Annotated[list[Path], typer.Argument(metavar="SIGHTINGS", help="Files that `scan --write-sightings` wrote.")],
     *,
     rules: RulesOption = None,
     pack: PackOption = True,
@@ -96,7 +96,7 @@ def correlate(  # noqa: PLR0913
     finish(engine.correlate(merged, compiled, options), form, coverage=coverage)
 
 
-@app.command()
+@app.command(short_help="Show every clause of one rule on these logs.")
 def explain(  # noqa: PLR0913
     rule: Annotated[str, typer.Argument(help="The rule's path, such as hardware.gpu.fell_off_bus.")],
     logs: LogsArgument,
@@ -112,7 +112,7 @@ def explain(  # noqa: PLR0913
 ) -> None:
     """Show how every clause of a rule came out on these logs: true, false or undetermined, why, and the nearest miss."""
     compiled = choose_program(rules, program, pack=pack)
-    explanations = engine.explain(logs, compiled, rule, read_options(skew, year, timezone, job))
+    explanations = engine.explain(logs, compiled, find_rule(compiled, rule).qualified, read_options(skew, year, timezone, job))
     if form is Form.JSON:
         console.write(schema.dump({"explanations": schema.plain(tuple(explanations))}, indent=2) + "\n")
     elif form is Form.JSONL:

@@ -27,9 +27,9 @@ app: Final = typer.Typer(rich_markup_mode=None)
 # ------------------------------------------------------------------ check
 
 
-@app.command()
+@app.command(short_help="Find mistakes in rules.")
 def check(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Rule files and folders.")] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATHS", help="Rule files and folders.")] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where there are hints.")] = False,
     form: FormOption = Form.TEXT,
@@ -85,9 +85,9 @@ def _diagnostic_row(diagnostic: Diagnostic) -> dict[str, Any]:
 # ------------------------------------------------------------------ test
 
 
-@app.command(name="test")
+@app.command(name="test", short_help="Run fixture cases.")
 def prove(
-    cases: Annotated[list[Path] | None, typer.Argument(metavar="[CASES]...", help="Folders of cases.")] = None,
+    cases: Annotated[list[Path] | None, typer.Argument(metavar="CASES", help="Folders of cases.")] = None,
     *,
     rules: RulesOption = None,
     pack: PackOption = True,
@@ -156,11 +156,11 @@ def check_project() -> int:
 # ------------------------------------------------------------------ list, show, compile
 
 
-@app.command(name="list")
+@app.command(name="list", short_help="List rules.")
 def list_rules(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORDS]...", help="Only rules whose facts hold all these words."),
+        typer.Argument(metavar="WORDS", help="Only rules whose facts hold all these words."),
     ] = None,
     *,
     rules: RulesOption = None,
@@ -183,7 +183,7 @@ def list_rules(
         _write_rows(form, {}, "rules", chosen)
 
 
-@app.command()
+@app.command(short_help="Show one rule.")
 def show(
     rule: Annotated[str, typer.Argument(help="The rule's path, such as hardware.gpu.fell_off_bus.")],
     *,
@@ -202,7 +202,7 @@ def show(
         console.write(schema.dump(row, indent=2 if form is Form.JSON else None) + "\n")
 
 
-@app.command(name="compile")
+@app.command(name="compile", short_help="Save compiled rules.")
 def compile_program(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to save the program.")],
     *,

@@ -11,8 +11,9 @@ from denpex_rules.attribution import Unknown
 from denpex_rules.clock import MAX, MIN, Instant, format_duration, format_time
 from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
 from denpex_rules.rule import Kind, Rule, Step
-from denpex_rules.sighting import Sighting
+from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Need, Point, Presence, Timeline, spoke
+from denpex_rules.values import format_value
 
 
 @frozen
@@ -21,6 +22,7 @@ class Whom:
 
     rank: int | None = None
     host: str | None = None
+    emitter: Emitter | None = None  # of a speaker whose rank or host is unknown: its own stream stands for it
 
 
 Run = tuple[int, int]
@@ -48,18 +50,24 @@ def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
     """Return the actor that `where rank == …`, `where host == …` or the match's key names; Unknown when the value is."""
     rank = keyed.rank if keyed else None
     host = keyed.host if keyed else None
+    emitter: Emitter | None = None
     for condition in step.where:
         own = getattr(condition.left, "name", None) if getattr(condition.left, "field", "") is None else None
         if condition.operator != "==" or own not in {"rank", "host"}:
             continue
         value = scope.value(condition.right)
         if isinstance(value, Unknown):
-            return value
-        if own == "rank" and isinstance(value.value, int):
-            rank = value.value
-        elif own == "host" and isinstance(value.value, str):
+            emitter = scope.speaker(condition)
+            if emitter is None:
+                return value
+        elif own == "rank":
+            named = value.value if isinstance(value.value, tuple) else (value.value,)
+            if len(named) != 1 or not isinstance(named[0], int):
+                return Unknown(f"several ranks remain: {format_value(value.value)}")
+            rank = named[0]
+        elif isinstance(value.value, str):
             host = value.value
-    return Whom(rank, host)
+    return Whom(rank, host, emitter)
 
 
 def absence(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom | None = None) -> Ruling:
@@ -101,17 +109,21 @@ def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interv
 def _uncovered(timeline: Timeline, event: str, kind: Kind, actor: Whom, interval: Interval) -> list[Need]:
     """Return what of a kind would have to be read before absence is proven; nothing when it is."""
     found = timeline.present(kind, actor.rank, actor.host)
-    need = Need(kind, actor.rank, actor.host, interval.lo, interval.hi)
+    if actor.emitter is not None:
+        found = tuple(p for p in found if p.activity.emitter == actor.emitter)
+    dated = interval.frame is not None and interval.frame.year
+    lo, hi = (interval.lo, interval.hi) if dated else (None, None)
+    need = Need(kind, actor.rank, actor.host, lo, hi, actor.emitter.source if actor.emitter else None)
     if not found:
         return [need]
     groups: dict[object, list[Presence]] = {}
     for presence in found:
         groups.setdefault(_actor_key(presence, kind), []).append(presence)
-    missing = [_need_of(key, kind, interval) for key, group in groups.items() if not _covers(timeline, group, event, interval)]
-    if kind == "rank" and actor.rank is None and actor.host is None and timeline.topology.world_size is not None:
+    missing = [_need_of(key, kind, lo, hi) for key, group in groups.items() if not _covers(timeline, group, event, interval)]
+    if kind == "rank" and actor == Whom() and timeline.topology.world_size is not None:
         seen = {p.activity.actor.rank for p in found}
         absent = [r for r in range(min(timeline.topology.world_size, 100_000)) if r not in seen]
-        missing += [Need("rank", rank=r, lo=interval.lo, hi=interval.hi) for r in absent[:64]]
+        missing += [Need("rank", rank=r, lo=lo, hi=hi) for r in absent[:64]]
     return missing
 
 
@@ -124,11 +136,12 @@ def _actor_key(presence: Presence, kind: Kind) -> object:
     return ("emitter", presence.activity.emitter)
 
 
-def _need_of(key: object, kind: Kind, interval: Interval) -> Need:
+def _need_of(key: object, kind: Kind, lo: int | None, hi: int | None) -> Need:
     assert isinstance(key, tuple)
     rank = key[1] if key[0] == "rank" else None
     host = key[1] if key[0] == "host" else None
-    return Need(kind, rank, host, interval.lo, interval.hi)
+    source = key[1].source if key[0] == "emitter" else None
+    return Need(kind, rank, host, lo, hi, source)
 
 
 def _covers(timeline: Timeline, group: list[Presence], event: str, interval: Interval) -> bool:
@@ -164,14 +177,21 @@ def silence(step: Step, scope: Scope) -> Ruling:
     lo, hi = anchor.instant.hi, anchor.instant.hi + (step.duration or 0)
     need = (Need("rank", actor.rank, actor.host, lo, hi),)
     found = scope.timeline.present(rank=actor.rank, host=actor.host)
-    name = f"rank {actor.rank}" if actor.rank is not None else f"host {actor.host}"
+    if actor.emitter is not None:
+        found = tuple(p for p in found if p.activity.emitter == actor.emitter)
+    name = f"rank {actor.rank}" if actor.rank is not None else f"host {actor.host}" if actor.host else "the process"
     if not found:
         return Ruling(Truth.UNDETERMINED, f"no log of {name} was read", need)
     timed = [p for p in found if p.timed and p.activity.frame.comparable(anchor.instant)]
     if not timed:
         return Ruling(Truth.UNDETERMINED, f"the lines of {name} carry no time that can be compared", need)
-    skew = max(scope.timeline.skew_between(anchor, Point(anchor.instant, p.activity.actor.host, p.activity.emitter)) for p in timed)
+    skew = max(scope.timeline.skew_between(anchor, _place(p, anchor)) for p in timed)
     return _silent(scope.timeline, timed, Span(lo, hi, skew), name, need)
+
+
+def _place(presence: Presence, anchor: Point) -> Point:
+    actor = presence.activity.actor
+    return Point(anchor.instant, actor.host, presence.activity.emitter, None, actor.rank)
 
 
 def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, need: tuple[Need, ...]) -> Ruling:

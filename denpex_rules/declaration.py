@@ -17,19 +17,20 @@ from denpex_rules.template import plain, template, unknown_type
 from denpex_rules.values import ACTOR_FIELDS, CaptureType
 
 MAX_DURATION: Final = 366 * DAY
+MAX_DIGITS: Final = 18  # of a number; all such integers fit into 64 bits
 
 # A group in a regex; escapes and character classes are skipped because a parenthesis in them opens none.
-_GROUP: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<(?P<name>[A-Za-z_][A-Za-z0-9_]*)>", re.DOTALL)
+_GROUP: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|$)|\(\?P<(?P<name>[A-Za-z_][A-Za-z0-9_]*)>", re.DOTALL)
 
 
 def duration(leaf: Leaf, mistakes: Mistakes) -> int | None:
     """Return a duration in ns; a missing unit or more than a year is reported."""
-    ns = parse_duration(leaf.text)
+    ns = parse_duration(leaf.text) if len(leaf.text) <= MAX_DIGITS else MAX_DURATION + 1
     if ns is None:
         message = f"`{leaf.text}` has no unit"
         mistakes.add("E0303", message, leaf.span, "a duration such as 30s", f"did you mean {leaf.text}s?")
     elif ns > MAX_DURATION:
-        mistakes.add("E0305", f"`{leaf.text}` is longer than a year", leaf.span, f"at most {format_duration(MAX_DURATION)}")
+        mistakes.add("E0305", f"`{leaf.text[:20]}` is longer than a year", leaf.span, f"at most {format_duration(MAX_DURATION)}")
         return None
     return ns
 

@@ -97,7 +97,7 @@ def _report(line: Timeline, scan: Scan, program: Program, options: Options) -> R
     findings = [found for m in matches if (found := blame.attribute(m, line)) is not None]
     progress = frozenset(e.id for e in program.events if PROGRESS in e.id)
     nodes = relate.relate(findings, line, progress)
-    return report.build(nodes, report.Context(program, line), scan.errors, gaps=options.coverage)
+    return report.build(nodes, report.Context(program, line), scan, gaps=options.coverage)
 
 
 # ------------------------------------------------------------------ both

@@ -12,7 +12,7 @@ from denpex_rules import attribution
 from denpex_rules.attribution import Bound, Known, Result, Unknown
 from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_duration
 from denpex_rules.rule import Anchor, Call, Condition, Constant, Event, Expression, Path, Step, Window
-from denpex_rules.sighting import Sighting
+from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Need, Point, Timeline, point_of
 from denpex_rules.values import ACTOR_FIELDS
 
@@ -144,12 +144,31 @@ class Scope:
     def condition(self, condition: Condition, own: Sighting | None) -> Ruling:
         """Return whether a condition holds; an unknown side makes it undetermined."""
         left, right = self.value(condition.left, own), self.value(condition.right, own)
+        if own is not None and isinstance(left, Unknown) and isinstance(right, Unknown):
+            speaker = self.speaker(condition)
+            if speaker is not None and speaker == own.emitter:
+                return TRUE if condition.operator == "==" else FALSE
         for side in (left, right):
             if isinstance(side, Unknown):
                 return Ruling(Truth.UNDETERMINED, side.reason, side.needs)
         assert isinstance(left, Known)
         assert isinstance(right, Known)
         return TRUE if _compare(left, condition.operator, right) else FALSE
+
+    def speaker(self, condition: Condition) -> Emitter | None:
+        """Return the emitter that stands for an unknown actor: `rank == step.rank` where the step's line tells no rank.
+
+        One emitter is one process, so what both sides leave unknown is equal within it; None where this does not apply.
+        """
+        left, right = condition.left, condition.right
+        if not (isinstance(left, Path) and left.field is None and isinstance(right, Path) and right.field == left.name):
+            return None
+        bound = self.bindings.get(right.name, ())
+        if left.name not in _OF_PROCESS or condition.operator not in {"==", "!="} or not bound:
+            return None
+        emitter = bound[0].emitter
+        unknown = isinstance(field_of(bound[0], left.name), Unknown)
+        return emitter if unknown and self.timeline.one_process(emitter) else None
 
     def window(self, window: Window | None, sighting: Sighting) -> Ruling:
         """Return whether a sighting's moment lies in a window."""
@@ -256,6 +275,7 @@ _OPERATORS: Mapping[str, Callable[..., object]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_OF_PROCESS = frozenset({"rank", "local_rank", "host", "pid"})
 _CAPTURE_FUNCTIONS = frozenset({"lowest", "odd_one_out"})
 
 

@@ -16,7 +16,9 @@ from attrs import evolve, frozen
 
 from denpex_rules import stamps
 from denpex_rules.clock import UNKNOWN, Instant
+from denpex_rules.hosts import HOSTS
 from denpex_rules.leaves import LEAVES
+from denpex_rules.loggers import LOGGERS
 from denpex_rules.marks import continues, kind_at, severity_at
 from denpex_rules.prefix import ISO, ZONE, Format, Prefixes
 from denpex_rules.record import NO_HINTS, Hints, Line
@@ -24,7 +26,7 @@ from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor
 from denpex_rules.wrappers import WRAPPERS
 
-FORMATS: Final[tuple[Format, ...]] = WRAPPERS + LEAVES
+FORMATS: Final[tuple[Format, ...]] = WRAPPERS + HOSTS + LEAVES + LOGGERS
 DEPTH: Final = 8  # prefixes around one line; more are a quote of a quote
 
 _ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -42,6 +44,7 @@ _GLUED: Final = re.compile(
 # What consoles, pastes and test runners put in front of a line; too weak to be a wrapper where nothing stands behind it.
 _QUOTE: Final = re.compile(rb" {0,4}[>*|]{1,2}[ >*|]{0,8}|[A-Za-z0-9][\w.-]{0,64} +\| |std(?:out|err): ")
 _GAP: Final = re.compile(rb"[ |]{0,3}")
+_TRACEBACK: Final = b"Traceback (most recent call last)"  # also behind a progress bar or a server's own words
 _REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
 
 
@@ -69,7 +72,11 @@ def _tables(weak: frozenset[str]) -> _Tables:
 
 @lru_cache(maxsize=4096)
 def _actor(
-    rank: int | None, local_rank: int | None, host: str | None, pid: int | None, hinted: Actor,
+    rank: int | None,
+    local_rank: int | None,
+    host: str | None,
+    pid: int | None,
+    hinted: Actor,
 ) -> Actor:
     return Actor(rank=rank, local_rank=local_rank, host=host, pid=pid).merge(hinted)
 
@@ -92,6 +99,8 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
     if line[:1] == b"\r":
         start = len(line) - len(line.lstrip(b"\r"))
     start = _prefixes(line, start, into, tables)
+    if not into.layout and line[:1] == b"\xef" and line.startswith(b"\xef\xbb\xbf"):
+        start = _prefixes(line, 3, into, tables)  # a file's first line behind its byte order mark
     if not into.layout and (b"|" in line or line[:1] in b">*s"):
         start = _unquoted(line, start, into, tables)
     behind = max(start, into.end)
@@ -217,21 +226,21 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
 def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
     """Put together what the prefixes, the text from `after` on and the source's hints say."""
     named = not into.leaf or into.layout[-1] in _NO_EMITTER
-    token = _token(text, after, into) if named else None
-    kind = token or into.kind or (hints.kind if not (into.program and hints.kind == "kernel") else None)
+    said = _said(text, after, into) if named else None
+    kind = said or into.kind or (hints.kind if not (into.program and hints.kind == "kernel") else None)
     severity = into.severity
-    if token == "kernel" and into.leaf:
+    if said == "kernel" and into.leaf:
         severity = None  # `INFO: task … blocked` is the kernel's word, not a level
     if severity is None:
-        severity = "error" if kind == "kernel" and b"*ERROR*" in text else severity_at(text, after)
-    if into.leaf:
-        head = not text.startswith(b"  ", after) or into.layout[-1] == "megatron"
-    else:
-        head = not continues(text, 0)
+        severity = severity_at(text, after)
+    if severity is None and (_TRACEBACK in text or (kind == "kernel" and b"*ERROR*" in text)):
+        severity = "error"
+    indented = text.startswith(b"  ", after) and into.layout[-1:] != ("megatron",)
+    head = not (indented if into.leaf else continues(text, 0))
     repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
     return Line(
         text,
-        "" if hints.process else _label(into, kind),
+        "" if hints.process else _label(into, kind, hints),
         _who(into, kind, hints),
         _when(into),
         severity,
@@ -242,7 +251,7 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
     )
 
 
-def _token(text: bytes, after: int, into: Prefixes) -> Kind | None:
+def _said(text: bytes, after: int, into: Prefixes) -> Kind | None:
     """Return the kind that the emitter's own token gives; a rank's prefix or another program's name in front of it wins."""
     if into.tee or into.rank is not None:
         return None
@@ -250,8 +259,14 @@ def _token(text: bytes, after: int, into: Prefixes) -> Kind | None:
     return None if kind == "kernel" and into.program and into.kind != "kernel" else kind
 
 
-def _label(into: Prefixes, kind: Kind | None) -> str:
-    label = into.tee or into.tag or into.process or into.ident or ("agent" if kind == "agent" else "")
+def _label(into: Prefixes, kind: Kind | None, hints: Hints) -> str:
+    """Return what tells the line's emitter from others in its source: the place around, the launcher's task, the process itself."""
+    label = into.tee or into.tag or into.process or ("agent" if kind == "agent" else "")
+    if into.task is not None:
+        task = f"task{into.task}"
+        label = f"{task} {label}" if label and (into.tee or not hints.task_rank) else task
+    if into.ident:
+        label = f"{into.ident} {label}" if label else into.ident
     return f"{label}/{into.stream}" if into.stream else label
 
 
@@ -291,7 +306,7 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
         hints: what the source's place claims.
     """
     lines = [clean for line in sample if (clean := _ANSI.sub(b"", line).strip(b"\r\n")).strip()]
-    used = {form.name for form in WRAPPERS if form.role == "weak" and _uses(form, lines)}
+    used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
     hints = evolve(hints, wrappers=hints.wrappers | used)
     if hints.task_rank and any(_is_node(line, hints) for line in lines):
         hints = evolve(hints, task_rank=False)
@@ -317,11 +332,15 @@ def _is_node(line: bytes, hints: Hints) -> bool:
     start = _prefixes(line, 0, into, _tables(hints.wrappers))
     if into.task is None:
         return False
-    agent = into.kind == "agent" or _token(line[start:], 0, into) == "agent"
+    agent = into.kind == "agent" or _said(line[start:], 0, into) == "agent"
     return bool(into.tee) or agent or into.rank not in {None, into.task}
 
 
 def describe() -> list[tuple[str, str, str]]:
     """Return (name, example, what it gives) of every format, wrappers first, as the documentation lists them."""
-    docker = ("docker", '{"log": "step 10\\n", "stream": "stdout", "time": "2026-11-30T10:04:10.123456789Z"}', "stream; arrival time")
+    docker = (
+        "docker",
+        '{"log": "step 10\\n", "stream": "stdout", "time": "2026-11-30T10:04:10.123456789Z"}',
+        "stream; arrival time",
+    )
     return [docker, *((form.name, form.example, form.gives) for form in FORMATS)]

@@ -12,14 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from denpex_rules import plugins
 from denpex_rules.errors import Diagnostic, RuleError, Source, Span, UsageError
 from denpex_rules.functions import FUNCTIONS
 from denpex_rules.lower import Lowered, World, lower
 from denpex_rules.mistake import did_you_mean
-from denpex_rules.parser import parse
+from denpex_rules.parser import Node, parse
 from denpex_rules.rule import PROGRESS, Event, Rule, RuleSet
 from denpex_rules.shipped import shipped
 from denpex_rules.taxonomy import FILE as TAXONOMY_FILE, Taxonomy, load_taxonomy, shipped_taxonomy
@@ -294,7 +294,8 @@ def _lib(root: Path, pack: str) -> _Lib:
             continue
         place = _place(path, root)
         tree = parse(source)
-        lowered = lower(tree, world, pack, place)
+        events = tuple(c for c in tree.root.children if not (isinstance(c, Node) and c.kind in {"rule", "use"}))
+        lowered = lower(evolve(tree, root=evolve(tree.root, children=events)), world, pack, place)
         diagnostics += lowered.diagnostics
         for node in tree.root.nodes("rule", "use"):
             message = f"a file in `{LIB}/` holds only events"

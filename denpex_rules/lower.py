@@ -43,7 +43,7 @@ _ONCE: Final = (
     *("title", "summary", "class", "impact", "level", "status", "tags", "causes", "scope", "quiet"),
     *("blame", "onset", "victim", "reporter", "why"),
 )
-_WRITTEN: Final = {"scope": "per", "step": "require"}
+_WRITTEN: Final = {"scope": "per"}
 _LATER_KEYS: Final = frozenset({"group"})
 _WEB: Final = re.compile(r"[a-z]+://")
 
@@ -173,7 +173,7 @@ class _Rule:
         self._required(body)
         keys, span_ns = self._scope()
         scope = self._names(body, {**self.events, **own})
-        clause = Clause(scope, self.file.reserved, keys, span_ns)
+        clause = Clause(scope, self.file.reserved, keys, span_ns, requires=self._requires(body))
         steps, lets = self._ordered(body, scope, clause)
         if span_ns is not None:
             check_gaps(steps, span_ns, scope)
@@ -201,8 +201,11 @@ class _Rule:
         if "scope" not in self.said and "per" not in self.torn:
             message = "this rule has no scope: what one match is about, and over how long"
             self.mistakes.add("E0402", message, at, "`per job within 2h`")
-        if not any(verb_of(s) == "require" for s in body.nodes("step")) and "require" not in self.torn:
+        if not self._requires(body) and "require" not in self.torn:
             self.mistakes.add("E0401", "this rule requires nothing, so it could never start", at, "`require` and an event")
+
+    def _requires(self, body: Node) -> bool:
+        return any(verb_of(s) == "require" for s in body.nodes("step"))
 
     def _at(self) -> Span:
         head = self.node.node("rule_head")

@@ -17,16 +17,28 @@ _KERNEL: Final = (
     rb"infiniband mlx|traps: |VFS: file-max|[^\s\[]{1,32}\[\d{1,10}\]: segfault at "
 )
 _AGENT: Final = (
-    rb"torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.api\.SignalException|"
+    rb"torch\.distributed\.elastic\.multiprocessing\.(?:errors\.ChildFailedError|api\.SignalException)|"
     rb"torch\.distributed\.elastic\.(?:agent|rendezvous)|Root Cause \(first observed failure\):|Failures:$|\S{1,200} FAILED$|"
     rb"\s+(?:time|host|rank|exitcode|error_file|traceback) *: |\s+<NO_OTHER_FAILURES>|"
     rb"(?:mpirun|mpiexec|prterun|orterun) |Primary job  terminated|=   BAD TERMINATION|MPI_ABORT was invoked"
 )
 _SCHEDULER: Final = rb"\*\*\* (?:STEP|JOB) \d|/var/spool/slurm"
 _FABRIC: Final = rb"(?:nv-|nvidia-)?fabricmanager\b"
-_RANK: Final = rb"Watchdog caught collective operation timeout|ProcessGroup(?:NCCL|Gloo|MPI|XCCL|HCCL)|NET/(?:IB|OFI|Socket|Plugin) "
+_RANK: Final = (
+    rb"Watchdog caught collective operation timeout|ProcessGroup(?:NCCL|Gloo|MPI|XCCL|HCCL)|NET/(?:IB|OFI|Socket|Plugin) "
+)
 _TOKENS: Final = re.compile(
-    rb"\s*(?:(?P<kernel>" + _KERNEL + rb")|(?P<agent>" + _AGENT + rb")|(?P<scheduler>" + _SCHEDULER + rb")|(?P<fabric>" + _FABRIC + rb")|(?P<rank>" + _RANK + rb"))",
+    rb"\s*(?:(?P<kernel>"
+    + _KERNEL
+    + rb")|(?P<agent>"
+    + _AGENT
+    + rb")|(?P<scheduler>"
+    + _SCHEDULER
+    + rb")|(?P<fabric>"
+    + _FABRIC
+    + rb")|(?P<rank>"
+    + _RANK
+    + rb"))",
 )
 
 
@@ -45,8 +57,8 @@ _PLAIN_EXCEPTION: Final = re.compile(_EXCEPTION)
 _CONTINUES: Final = re.compile(
     rb"\s*$|[ \t]+(?! *\d{1,3}%\|)\S|During handling of the above|The above exception was|frame #\d|Exception raised from |"
     rb"Root Cause \(first observed|Failures:$|\S{1,200} FAILED$|\[\d{1,7}\]:$|={10,}$|-{10,}$|(?:Current t|T)hread 0x|"
-    rb"(?:CUDA|HIP) kernel errors might|For debugging consider passing|(?:Compile|Device-side assertion|Search for `cuda|Exception in thread|\^{2,})|~+\^"
-    rb"|" + _EXCEPTION,
+    rb"(?:CUDA|HIP) kernel errors might|For debugging consider passing|Compile with `|Device-side assert|Search for `cuda|~*\^\^|"
+    + _EXCEPTION,
 )
 
 
@@ -54,14 +66,11 @@ def severity_at(text: bytes, position: int) -> LogSeverity | None:
     """Return how bad the text from `position` says it is by its own form (a traceback, an exception's last line, a crash)."""
     match = _SEVERE.match(text, position)
     if match is None:
-        return "error" if _TRACEBACK in text else None
+        return None
     group = match.lastgroup
     if group == "fatal":
         return "fatal"
     return "warning" if group == "warning" else "error"
-
-
-_TRACEBACK: Final = b"Traceback (most recent call last)"
 
 
 def continues(text: bytes, position: int) -> bool:

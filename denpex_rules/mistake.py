@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 from attrs import define, field, frozen
@@ -88,6 +89,7 @@ _SPELLINGS: Final[dict[str, tuple[str, ...]]] = {
     "LOOK": ("first", "last", "next"),
     "PICK": ("first", "last"),
 }
+MAX_WORD: Final = 60  # longer words were meant to be nothing
 _LOGIC: Final = frozenset({"or", "not"})
 _NO_LOGIC: Final = "there is no `or` and no `not`: conditions are joined by `and`, patterns by any(...), rules stand side by side"
 _CLAUSES: Final = frozenset({"where", "count", "distinct", "before", "after", "between", "within", "at", "for"})
@@ -131,6 +133,13 @@ class Mistakes:
 
 def nearest(word: str, candidates: Collection[str]) -> str:
     """Return the candidate that `word` was most likely meant to be, "" when none is close."""
+    if len(word) > MAX_WORD:
+        return ""
+    return _nearest(word, frozenset(candidates))
+
+
+@lru_cache(maxsize=4096)
+def _nearest(word: str, candidates: frozenset[str]) -> str:
     return next(iter(get_close_matches(word.lower(), sorted(candidates), n=1, cutoff=0.7)), "")
 
 
@@ -169,10 +178,11 @@ def explain(source: Source, tokens: Sequence[Token], failure: Failure, keywords:
     message = f"`{_short(token.text)}` can't stand here"
     if index > 0:
         message += f" in `{tokens[0].text}`"
-    span = source.span(token.start, token.end)
-    return source.diagnostic(
-        "E0101", message, span, _expected(tokens, index, failure.accepted), _hint(tokens, index, failure.accepted)
-    )
+    accepted = failure.accepted if failure.at <= token.start else frozenset({"NAME"})  # stuck inside a number such as 5min
+    expected, hint = _expected(tokens, index, accepted), _hint(tokens, index, accepted)
+    if re.fullmatch(r"did you mean \d+[a-z]+\?", hint):
+        expected = WORDS["DURATION"]
+    return source.diagnostic("E0101", message, source.span(token.start, token.end), expected, hint)
 
 
 def _short(text: str) -> str:
@@ -195,6 +205,8 @@ def _expected(tokens: Sequence[Token], index: int, accepted: frozenset[str]) -> 
     if rest >= {"STRING", "REGEX"}:
         words.append("a pattern: a text in double quotes, a regex between slashes, any(...) or all(...)")
         rest -= _PATTERN | {"SEVERITY", "in", "expensive"}
+    if "OPERATOR" in rest:
+        rest -= {"(", "."}
     if {"DURATION", "INT"} <= rest:
         rest.discard("INT")
     if len(rest) > 6:  # a place where most statements may stand

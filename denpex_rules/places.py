@@ -24,7 +24,9 @@ _TORCHRUN_RUN: Final = re.compile(r"(.+)_[a-z0-9_]{8}")  # `<run_id>_<mkdtemp's 
 _TORCHRUN: Final = re.compile(r"attempt_(\d{1,5})/(\d{1,4})/(?:stdout|stderr)\.log")
 _LOCAL: Final = re.compile(r"local[_-]?rank[._-]?(\d{1,4})(?!\d)", re.IGNORECASE)
 # `rank0-7` is a range; a date may follow (`rank_3_20261130`).
-_RANK: Final = re.compile(r"(?:^|[^a-z]|global[_-]?)(?<!local)(?<!local[_-])rank[._-]?(\d{1,7})(?!\d|-\d{1,4}(?!\d))", re.IGNORECASE)
+_RANK: Final = re.compile(
+    r"(?:^|[^a-z]|global[_-]?)(?<!local)(?<!local[_-])rank[._-]?(\d{1,7})(?!\d|-\d{1,4}(?!\d))", re.IGNORECASE
+)
 _TASK: Final = re.compile(r"(?:log_(\d{2,12})_(\d{1,6})|(\d{2,12})_(\d{1,6})_log)")
 _JOB: Final = re.compile(r"slurm-(\d{1,12}(?:_\d{1,8})?)")
 _NCCL: Final = re.compile(r"nccl[._-](.+?)\.(\d{1,10})", re.IGNORECASE)
@@ -100,7 +102,7 @@ def _process(parts: tuple[str, ...], full: str, stem: str, hints: Hints) -> Hint
 
 
 def _host_log(parts: tuple[str, ...], stem: str, hints: Hints) -> Hints | None:
-    """Return the hints of a log of the host, the scheduler or the fabric: `kern_node-02`, `node-02.dmesg`, `node-02/var/log/kern`."""
+    """Return the hints of a host's, scheduler's or fabric's log: `kern_node-02`, `node-02.dmesg`, `node-02/var/log/kern`."""
     match = _KIND.fullmatch(stem)
     if match is None:
         return None

@@ -25,6 +25,7 @@ Stem = Literal["", "[", "iso", "[iso"]
 
 ISO: Final = rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
 ZONE: Final = rb"(Z|[+-]\d\d:?\d\d)(?![\d:])"
+ZONED: Final = rb"(?:(?<=Z)|(?<=[+-]\d\d:\d\d)|(?<=[+-]\d{4}))"  # behind an ISO stamp that has a zone
 MONTH: Final = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 CLOCK: Final = rb"\d\d:\d\d:\d\d"
 CTIME: Final = rb"[A-Z][a-z]{2} (" + MONTH + rb") ([ \d]\d) (" + CLOCK + rb") (\d{4})"

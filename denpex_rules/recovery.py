@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from denpex_rules.errors import Diagnostic, Source, Span
 from denpex_rules.mistake import Failure, Token, explain, nearest
@@ -157,7 +157,8 @@ class _Recovery:
     head: Node | Broken | None = None  # of the rule whose block is open
     opener: Token | None = None
     body: list[Node | Leaf | Broken] = field(factory=list)
-    lost: bool = False  # a statement stood outside of a rule: braces do not add up from here on
+    junk: bool = False  # the chunk before was no statement and resembled none
+    lost: bool = False  # a statement stood outside of a rule: the block's braces do not add up
 
     def run(self) -> tuple[Node, tuple[Diagnostic, ...]]:
         tokens = scan(self.source.text, self.words)
@@ -169,7 +170,7 @@ class _Recovery:
         for chunk in chunks:
             self._chunk(chunk)
         if self.head is not None:
-            self._close(closed=False)
+            self._close(closed=self.lost)
         root = Node("start", tuple(self.items), self.source.span(0, len(self.source.text)))
         return root, tuple(sorted(self.diagnostics, key=lambda d: d.span.start))
 
@@ -193,11 +194,12 @@ class _Recovery:
 
     def _chunk(self, chunk: _Chunk) -> None:
         first = chunk.tokens[0]
+        self.junk = self.junk and chunk.keyword not in self.words.statements | _TOP
         if chunk.keyword == "}":
             self._brace(first)
         elif chunk.keyword == "rule":
             if self.head is not None:
-                self._close(closed=False)
+                self._close(closed=self.lost)
             self._open(chunk)
         elif chunk.keyword in {"language", "use"}:
             self._top(chunk)
@@ -218,7 +220,6 @@ class _Recovery:
             self._close(closed=True)
         elif not self.lost:
             self._error("E0101", "this `}` closes nothing", token, "", "remove it, or look for one too many above")
-        self.lost = False
 
     def _open(self, chunk: _Chunk) -> None:
         parsed = self._parse(chunk, "rule_head")
@@ -246,25 +247,37 @@ class _Recovery:
             self.items += self._parse(chunk, "header" if chunk.keyword == "language" else "use")
 
     def _outside(self, chunk: _Chunk) -> None:
+        """Report a statement outside of a rule once; it and those below belong to the rule above, if there is one."""
         if not self.lost:
             self._error("E0101", f"`{chunk.keyword}` belongs inside a rule", chunk.tokens[0], "", "is there a `}` too many above?")
         self.lost = True
-        self.items.append(_broken(self.source, chunk))
+        last = self.items[-1] if self.items else None
+        if isinstance(last, Node) and last.kind == "rule":
+            self.items.pop()
+            head, body = last.children
+            self.head = head if isinstance(head, Node | Broken) else None
+            self.body = list(body.children) if isinstance(body, Node) else []
+            self._statement(chunk)
+        else:
+            self.items.append(_broken(self.source, chunk))
 
     def _statement(self, chunk: _Chunk) -> None:
         if chunk.keyword not in self.words.statements:
-            self._unknown(chunk, nearest(chunk.keyword, self.words.statements))
-            self.body.append(_broken(self.source, chunk))
+            meant = nearest(chunk.keyword, self.words.statements)
+            self._unknown(chunk, meant)
+            self.body.append(evolve(_broken(self.source, chunk), keyword=meant or chunk.keyword))
             return
         parsed = self._parse(chunk, "body")
         for item in parsed:
             self.body += item.children if isinstance(item, Node) and item.kind == "body" else (item,)
 
     def _unknown(self, chunk: _Chunk, meant: str) -> None:
+        """Report a line that starts with no keyword; of a run of such lines that resemble nothing, only the first."""
         token = chunk.tokens[0]
+        repeated, self.junk = self.junk and not meant, not meant
         where = "a statement such as `title`, `event` or `require`" if self.head is not None else "`use`, `rule` or `event`"
         hint = f"did you mean {meant}?" if meant else ""
-        if _unclosed(chunk.tokens):
+        if repeated or _unclosed(chunk.tokens):
             return
         self._error("E0101", f"`{token.text}` does not start a statement", token, where, hint)
 
@@ -276,11 +289,22 @@ class _Recovery:
             if isinstance(result, Node):
                 return [result]
         if chunk.keyword in {"event", "identity"}:
-            for part in _details(tokens, self.words.details):
-                self._explain(part, "detail" if part[0].text in self.words.details else "event")
+            block = any(t.text == "{" for t in tokens)  # what follows would only repeat that there is none
+            head, *details = _details(tokens, self.words)
+            self._explain(head, "event")
+            for detail in [] if block else details:
+                self._detail(detail)
         else:
             self._explain(tokens, construct)
         return [_broken(self.source, chunk)]
+
+    def _detail(self, tokens: Sequence[Token]) -> None:
+        word = tokens[0]
+        if word.text in self.words.details:
+            self._explain(tokens, "detail")
+        else:
+            hint = f"did you mean {nearest(word.text, self.words.details)}?"
+            self._error("E0101", f"`{word.text}` does not start a line of an event", word, "`like`, `unlike`, `with` or `moment`", hint)
 
     def _explain(self, tokens: Sequence[Token], construct: str) -> None:
         """Report why tokens do not parse, unless that was said already."""
@@ -295,10 +319,12 @@ def _unclosed(tokens: Sequence[Token]) -> bool:
     return any(t.kind == "unclosed" for t in tokens)
 
 
-def _details(tokens: Sequence[Token], details: frozenset[str]) -> list[list[Token]]:
+def _details(tokens: Sequence[Token], words: Words) -> list[list[Token]]:
+    """Cut an event into its head and its detail lines, misspelt ones included."""
     parts: list[list[Token]] = [[tokens[0]]]
     for token in tokens[1:]:
-        if token.first and token.text in details:
+        misspelt = token.kind == "word" and token.text not in words.keywords and nearest(token.text, words.keywords) in words.details
+        if token.first and (token.text in words.details or misspelt):
             parts.append([])
         parts[-1].append(token)
     return parts

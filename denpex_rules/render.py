@@ -116,7 +116,8 @@ def _who_and_when(page: Page, incident: Incident, indent: int) -> None:
         page.label("failed first", "undecided" if incident.candidates or incident.missing else "nobody is accused", indent=indent)
     for suspect in incident.candidates:
         page.label("possible", f"{name_actor(suspect)} (undecided: not an accusation)", indent=indent)
-    page.label("since", format_interval(incident.onset) if incident.onset else "unknown", indent=indent)
+    zone = "(zone unknown)" if any(e.instant.clock == "local" for e in incident.evidence) else "UTC"
+    page.label("since", format_interval(incident.onset, zone) if incident.onset else "unknown", indent=indent)
     job = f", job {incident.job}" if incident.job is not None else ""
     finding = f"{incident.outcome}, {incident.cls}, impact {incident.impact}{job}"
     page.label("finding", f"{finding}; {incident.rule}; id {incident.id} revision {incident.revision}", indent=indent)

@@ -18,7 +18,7 @@ from denpex_rules.evaluate import Scope
 from denpex_rules.program import Program
 from denpex_rules.relate import Node
 from denpex_rules.rule import LEVELS, Expression, Kind, Path, Rule, Text
-from denpex_rules.sighting import Actor, ErrorLine, Sighting
+from denpex_rules.sighting import Actor, ErrorLine, Scan, Sighting
 from denpex_rules.timeline import Need, Presence, Timeline
 from denpex_rules.topology import claim_of
 from denpex_rules.values import format_value
@@ -42,19 +42,19 @@ class Context:
         return {c.id: c.role for c in self.program.classes}
 
 
-def build(nodes: Iterable[Node], context: Context, errors: Iterable[ErrorLine], *, gaps: bool) -> out.Report:
+def build(nodes: Iterable[Node], context: Context, scan: Scan, *, gaps: bool) -> out.Report:
     """Return the report of related findings.
 
     Args:
         nodes: root findings with what they explain.
         context: program and timeline.
-        errors: error records, of which those outside all evidence are listed.
+        scan: what was sighted; its error records outside all evidence are listed.
         gaps: whether coverage lists every gap of every actor.
     """
     nodes = list(nodes)
     incidents = tuple(sorted((_incident(n, context, root=True) for n in nodes), key=lambda i: _rank(i, context)))
     coverage = _coverage(context.timeline, gaps=gaps)
-    unexplained = _unexplained(errors, nodes, context.timeline)
+    unexplained = _unexplained(scan, nodes, context)
     return out.Report(_verdict(incidents, context), incidents, unexplained, coverage)
 
 
@@ -323,18 +323,21 @@ def _actor_coverage(actor: out.Who, kind: str | None, found: list[Presence], *, 
     )
 
 
-def _unexplained(errors: Iterable[ErrorLine], nodes: list[Node], timeline: Timeline) -> tuple[out.Unexplained, ...]:
-    explained = {(s.source, s.line) for node in _walk(nodes) for _, s in node.finding.evidence}
+def _unexplained(scan: Scan, nodes: list[Node], context: Context) -> tuple[out.Unexplained, ...]:
+    """Return the error records outside all evidence, rarest and earliest first; a copy of a record of the evidence is explained."""
+    shown_lines = {(s.event, s.text) for node in _walk(nodes) for _, s in node.finding.evidence}
+    identities = {e.id for e in context.program.events if e.identity}
+    explained = {(s.emitter, s.ordinal) for s in scan.sightings if (s.event, s.text) in shown_lines or s.event in identities}
     merged: dict[str, list[ErrorLine]] = defaultdict(list)
-    for error in errors:
-        if (error.emitter.source, error.line) not in explained:
+    for error in scan.errors:
+        if (error.emitter, error.ordinal) not in explained:
             merged[error.template].append(error)
-    shown = []
+    shown: list[ErrorLine] = []
     for alike in merged.values():
         first = min(alike, key=lambda e: (e.instant.lo == MIN, e.instant.lo, e.text, e.emitter.source, e.line))
         shown.append(evolve(first, count=sum(e.count for e in alike)))
     shown.sort(key=lambda e: (e.count, e.instant.lo == MIN, e.instant.lo, e.text))
-    return tuple(_error(e, timeline) for e in shown[:UNEXPLAINED])
+    return tuple(_error(e, context.timeline) for e in shown[:UNEXPLAINED])
 
 
 def _error(error: ErrorLine, timeline: Timeline) -> out.Unexplained:

@@ -145,7 +145,7 @@ class SourceScanner:
         state.merged += line.repeats > 0
         if line.layout in state.layouts or len(state.layouts) < LAYOUTS:
             state.layouts[line.layout] += 1
-        emitter = state.emitter(line.label)
+        emitter = state.emitter(self._label(line))
         emitter.presence.add(line, min(MAX_RUNS, RUNS // len(state.emitters)))
         if emitter.begins(piece):
             self._finish(emitter)
@@ -157,6 +157,13 @@ class SourceScanner:
         state.open[emitter.label] = emitter
         while state.open_bytes > OPEN_BYTES:
             self._finish(next(iter(state.open.values())))
+
+    def _label(self, line: Line) -> str:
+        """Return the emitter's label; a host's line among a process's lines is never from that process."""
+        hints = self._state.hints
+        if not line.label and line.kind in _HOST_KINDS and line.kind != hints.kind and not hints.process:
+            return str(line.kind)
+        return line.label
 
     # ---- records
 
@@ -203,7 +210,8 @@ class SourceScanner:
         shelf.add(Kept(sighting, None if isinstance(when, Instant) else when), emitter.label)
 
     def _remember_error(self, record: _Record, emitter: _Emitter) -> None:
-        row = next(i for i, p in enumerate(record.pieces) if p.line.severity == record.severity)
+        # A traceback says at its end what it is about.
+        row = max(i for i, p in enumerate(record.pieces) if p.line.severity == record.severity)
         piece = record.pieces[row]
         text = shown(piece.text)
         template = shape(text)
@@ -219,6 +227,7 @@ class SourceScanner:
             when if isinstance(when, Instant) else UNKNOWN,
             piece.line.actor.merge(record.pieces[0].line.actor),
             text,
+            ordinal=emitter.records,
         )
         self._state.errors.add(Kept(error, None if isinstance(when, Instant) else when))
 

@@ -154,7 +154,10 @@ class SourceCoverage:
 
 @frozen
 class ErrorLine:
-    """A record of severity error or worse, kept in case no rule explains it; `count` like it (same template) were seen."""
+    """A record of severity error or worse, kept in case no rule explains it; `count` like it (same template) were seen.
+
+    `ordinal` is that of the sightings in the same record.
+    """
 
     template: str
     emitter: Emitter
@@ -165,6 +168,7 @@ class ErrorLine:
     actor: Actor
     text: str
     count: int = 1
+    ordinal: int = -1
 
 
 @frozen

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, Final, cast
 
 from attrs import define, evolve, field
 
@@ -30,10 +30,25 @@ CHUNK: Final = 1 << 20
 STDIN: Final = "<stdin>"
 
 # What lies beside logs and never is one.
-JUNK: Final = frozenset(
-    ".pt .pth .bin .ckpt .safetensors .onnx .npy .npz .pkl .pickle .h5 .hdf5 .parquet .arrow .db .sqlite .so .o .a .pyc .whl .jar "
-    ".png .jpg .jpeg .gif .webp .svg .pdf .mp4 .zip .tar .tgz .7z .nsys-rep .qdrep .tfevents .core".split(),
+_MODELS = (
+    ".pt",
+    ".pth",
+    ".bin",
+    ".ckpt",
+    ".safetensors",
+    ".onnx",
+    ".npy",
+    ".npz",
+    ".pkl",
+    ".pickle",
+    ".h5",
+    ".hdf5",
+    ".parquet",
+    ".arrow",
 )
+_PROGRAMS = (".so", ".o", ".a", ".pyc", ".whl", ".jar", ".db", ".sqlite", ".zip", ".tar", ".tgz", ".7z", ".nsys-rep", ".qdrep")
+_MEDIA = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".pdf", ".mp4")
+JUNK: Final = frozenset(_MODELS + _PROGRAMS + _MEDIA)
 _GZIP, _XZ, _BZ2, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
 
 
@@ -53,7 +68,7 @@ class Source:
     name: str
     hints: Hints = NO_HINTS
     mtime_ns: int | None = None
-    opener: Callable[[], BinaryIO] | None = None
+    opener: Callable[[], io.RawIOBase] | None = None
     notes: list[str] = field(factory=list)
     truncated: bool = False
 
@@ -62,11 +77,11 @@ class Source:
         if self.opener is None:
             return
         try:
-            with io.BufferedReader(cast("io.RawIOBase", self.opener()), CHUNK) as raw:
+            with cast("io.BufferedReader", io.BufferedReader(self.opener(), CHUNK)) as raw:
                 yield from self._read(raw)
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             self.truncated = True
-            self.notes.append(f"reading ended early: {error or type(error).__name__}")
+            self.notes.append(f"reading ended early: {str(error) or type(error).__name__}")
 
     def _read(self, raw: io.BufferedReader) -> Iterator[bytes]:
         magic = raw.peek(6)[:6]
@@ -74,16 +89,15 @@ class Source:
             self.truncated = True
             self.notes.append("not read: zstd is not supported; decompress it first")
             return
-        stream: BinaryIO | lzma.LZMAFile | bz2.BZ2File | gzip.GzipFile = raw
+        stream: Any = raw
         if magic.startswith(_GZIP):
             stream = gzip.GzipFile(fileobj=raw)
         elif magic == _XZ:
-            stream = lzma.LZMAFile(raw)
+            stream = lzma.LZMAFile(raw)  # noqa: SIM115 - as above
         elif magic.startswith(_BZ2):
             stream = bz2.BZ2File(raw)
         # read1 hands out what one step gave, so that a cut stream loses nothing of what came before the cut.
-        chunks = iter(lambda: cast("io.BufferedReader", stream).read1(CHUNK), b"")
-        yield from self._transcoded(chunks)
+        yield from self._transcoded(iter(partial(stream.read1, CHUNK), b""))
 
     def _transcoded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield UTF-16 (by its mark) as UTF-8, everything else as it is."""
@@ -98,7 +112,7 @@ class Source:
         yield decode(first).encode("utf-8", "replace")
         for chunk in chunks:
             yield decode(chunk).encode("utf-8", "replace")
-        yield decode(b"", True).encode("utf-8", "replace")  # noqa: FBT003 - the codec's own signature
+        yield decode(b"", True).encode("utf-8", "replace")
 
 
 def expand(paths: Iterable[str | os.PathLike[str]]) -> list[Source]:
@@ -137,19 +151,23 @@ def _named(text: str, *, alone: bool) -> list[_Found]:
         return [_inside(found, path, alone=alone) for found in _below(path)]
     if stat.S_ISREG(status.st_mode):
         return [_file(path, _shown(path), _shown(path), status)]
-    return [(None, Source(_shown(path), hints_for(_shown(path)), None, partial(path.open, "rb", buffering=0)))]  # a pipe
+    return [(None, Source(_shown(path), hints_for(_shown(path)), None, partial(io.FileIO, path)))]  # a pipe
 
 
-def _stdin() -> BinaryIO:
+def _stdin() -> io.RawIOBase:
     try:
-        return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: PTH123 - a copy: closing it leaves stdin open
+        return io.FileIO(os.dup(sys.stdin.fileno()))  # a copy: closing it leaves standard input open
     except OSError:  # a stand-in without a descriptor
-        return sys.stdin.buffer
+        return _raw(sys.stdin.buffer.read())
+
+
+def _raw(data: bytes) -> io.RawIOBase:
+    return cast("io.RawIOBase", io.BytesIO(data))  # it has all that a raw stream needs
 
 
 def from_bytes(name: str, data: bytes) -> Source:
     """Return a source over bytes in memory; its name claims what a path of that name would."""
-    return Source(name, hints_for(name), None, partial(io.BytesIO, data))
+    return Source(name, hints_for(name), None, partial(_raw, data))
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -173,7 +191,9 @@ def _inside(path: Path, folder: Path, *, alone: bool) -> _Found:
         return None, _unread(name, error.strerror or "gone", lost=True)
     if stat.S_ISLNK(status.st_mode):
         outside = not path.resolve().is_relative_to(folder.resolve())
-        return None, _unread(name, "a link out of the folder" if outside else "a link; its target is read by its own name", lost=outside)
+        return None, _unread(
+            name, "a link out of the folder" if outside else "a link; its target is read by its own name", lost=outside
+        )
     if stat.S_ISDIR(status.st_mode):
         return None, _unread(name, "the folder can't be listed", lost=True)
     if not stat.S_ISREG(status.st_mode):
@@ -191,7 +211,7 @@ def _file(path: Path, name: str, place: str, status: os.stat_result) -> _Found:
     if path.name == "error.json":
         return key, _unread(name, "torchrun's error file; its text is in stderr.log too")
     hints = evolve(hints_for(place), domain=name)
-    return key, Source(name, hints, status.st_mtime_ns, partial(path.open, "rb", buffering=0))
+    return key, Source(name, hints, status.st_mtime_ns, partial(io.FileIO, path))
 
 
 def _unread(name: str, why: str, *, lost: bool = False) -> Source:

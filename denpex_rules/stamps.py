@@ -19,8 +19,7 @@ NO_YEAR: Final = 2000  # a leap year, so that 29 February is a date
 CACHED: Final = 4096
 
 MONTHS: Final[dict[bytes, int]] = {
-    name: number
-    for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
+    name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
 }
 _UNIVERSAL: Final = frozenset({b"Z", b"z", b"UTC", b"GMT"})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

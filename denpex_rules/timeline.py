@@ -7,7 +7,7 @@ their place in a file decides only within one emitter.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -33,10 +33,11 @@ class Point:
     host: str | None = None
     emitter: Emitter | None = None
     ordinal: int | None = None
+    rank: int | None = None
 
     def shift(self, ns: int) -> Point:
         """Return the point moved by `ns`; line order no longer tells anything about it, unless it did not move."""
-        return self if ns == 0 else Point(self.instant.shift(ns), self.host, self.emitter)
+        return self if ns == 0 else Point(self.instant.shift(ns), self.host, self.emitter, None, self.rank)
 
 
 @frozen
@@ -48,11 +49,14 @@ class Need:
     host: str | None = None
     lo: int | None = None
     hi: int | None = None
+    source: str | None = None
 
     def text(self) -> str:
         """Return the missing fact in words."""
         if self.rank is not None:
             log = f"the log of rank {self.rank}"
+        elif self.source is not None:
+            log = f"the rest of {self.source}"
         elif self.host is not None:
             log = f"the {self.kind or 'rank'} log of host {self.host}"
         else:
@@ -61,14 +65,14 @@ class Need:
 
 
 def _interval_text(lo: int | None, hi: int | None) -> str:
-    if lo is None or hi is None or lo <= MIN or hi >= MAX:
+    if lo is None or hi is None or lo <= MIN // 2 or hi >= MAX // 2:
         return ""
     return f" from {format_time(lo)} to {format_time(hi)}"
 
 
 def point_of(sighting: Sighting) -> Point:
     """Return a sighting's own time and place."""
-    return Point(sighting.instant, sighting.actor.host, sighting.emitter, sighting.ordinal)
+    return Point(sighting.instant, sighting.actor.host, sighting.emitter, sighting.ordinal, sighting.actor.rank)
 
 
 def in_order(sightings: Iterable[Sighting]) -> list[Sighting]:
@@ -137,7 +141,8 @@ class Timeline:
         """Return by how many ns the clocks of two places may differ."""
         if a.emitter is not None and a.emitter == b.emitter:
             return 0
-        return 0 if a.host is not None and a.host == b.host else self.skew
+        same = (a.host is not None and a.host == b.host) or (a.rank is not None and a.rank == b.rank)
+        return 0 if same else self.skew
 
     def order(self, a: Point, b: Point) -> Order:
         """Say whether `a` came before or after `b`: by line order within one emitter, else by time beyond the skew bound."""
@@ -146,6 +151,21 @@ class Timeline:
                 return Order.UNCERTAIN
             return Order.BEFORE if a.ordinal < b.ordinal else Order.AFTER
         return order(a.instant, b.instant, self.skew_between(a, b))
+
+    def one_process(self, emitter: Emitter) -> bool:
+        """Whether an emitter whose rank is unknown may be taken for one process: its file shows no two ranks."""
+        return bool(emitter.label) or len(self._ranks_in.get(emitter.source, ())) < 2
+
+    @cached_property
+    def _ranks_in(self) -> Mapping[str, set[int]]:
+        found: dict[str, set[int]] = defaultdict(set)
+        for presence in self.presences:
+            if presence.activity.actor.rank is not None:
+                found[presence.activity.emitter.source].add(presence.activity.actor.rank)
+        for sighting in self.sightings:
+            if sighting.actor.rank is not None:
+                found[sighting.source].add(sighting.actor.rank)
+        return found
 
     # ---- coverage
 
@@ -259,7 +279,7 @@ def assemble(
     until: int | None = None,
 ) -> Timeline:
     """Return the timeline of sightings and presences whose clocks and actors are resolved already."""
-    by_event = _index_by_event(sightings)
+    by_event = _index_by_event(_originals(sightings))
     unique = tuple(s for found in by_event.values() for s in found)
     by_source = {s.source: s for s in sorted(sources, key=lambda s: s.source)}
     placed = tuple(sorted(presences, key=lambda p: (p.activity.emitter.source, p.activity.emitter.label)))
@@ -267,10 +287,11 @@ def assemble(
 
 
 def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: str | None) -> Sighting:
-    actor = topology.resolve(sighting.actor, sighting.emitter)
+    printer = topology.resolve(sighting.actor, sighting.emitter)
+    actor = topology.resolve(who.claim_of(evolve(sighting, actor=printer)), sighting.emitter)
     if job is not None:
         actor = evolve(actor, job=job)
-    instant = resolver.resolve(sighting.instant, sighting.source, actor.host)
+    instant = resolver.resolve(sighting.instant, sighting.source, printer.host)
     return evolve(sighting, actor=actor, instant=instant)
 
 
@@ -296,6 +317,36 @@ def _index_by_event(sightings: Iterable[Sighting]) -> dict[str, tuple[Sighting, 
     for sighting in sightings:
         by_event[sighting.event].append(sighting)
     return {event: tuple(in_order(_once(found))) for event, found in sorted(by_event.items())}
+
+
+def _originals(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
+    """Drop whole copies of a stream: a launcher tees a rank's output into its own log and into the rank's file.
+
+    An emitter is a copy when it speaks for the same rank as another one and all that it shows, the other shows too. Keeping only
+    one of them keeps line order as proof between all sightings of that rank.
+    """
+    emitters: dict[Emitter, list[Sighting]] = defaultdict(list)
+    for sighting in sightings:
+        emitters[sighting.emitter].append(sighting)
+    by_rank: dict[int, list[tuple[Emitter, Counter[object]]]] = defaultdict(list)
+    for emitter, found in emitters.items():
+        ranks = {s.actor.rank for s in found}
+        if len(ranks) == 1 and (rank := ranks.pop()) is not None:
+            by_rank[rank].append((emitter, Counter(_content(s) for s in found)))
+    copies: set[Emitter] = set()
+    for streams in by_rank.values():
+        streams.sort(key=lambda stream: (-stream[1].total(), stream[0].source, stream[0].label))
+        for i, (emitter, content) in enumerate(streams):
+            kept = (other for e, other in streams[:i] if e not in copies and e.source != emitter.source)
+            if any(content <= other for other in kept):
+                copies.add(emitter)
+    for emitter, found in emitters.items():
+        if emitter not in copies:
+            yield from found
+
+
+def _content(sighting: Sighting) -> object:
+    return (sighting.event, sighting.instant, tuple(sorted(sighting.fields.items())), sighting.text)
 
 
 def _once(sightings: Iterable[Sighting]) -> Iterable[Sighting]:

@@ -95,7 +95,7 @@ class Topology:
         """Return the actor with what the joins prove about it: its rank, then its host."""
         space = space_of(emitter)
         rank = actor.rank
-        if rank is None:
+        if rank is None and (actor.local_rank, actor.pid) == (None, None):
             rank = _number(self._rank_of_emitter.get(emitter.source, emitter.label))
         if rank is None and actor.local_rank is not None and space in self._offset_of_space:
             rank = self._offset_of_space[space] + actor.local_rank
@@ -136,12 +136,13 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
     worlds = [w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000]
     topology.world_size = max(worlds, default=None)
     claims = [(s.emitter, claim_of(s)) for s in telling if s.fields.get("world", topology.world_size) == topology.world_size]
-    claims += [(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]
-    for emitter, actor in claims:
-        _learn(topology, emitter, actor)
+    own = [(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]
+    claims += own
+    for _, actor in claims:
+        _learn(topology, actor)
     for activity in activities:
         topology._rank_of_emitter.claim((activity.emitter.source, activity.emitter.label), activity.actor.rank)
-    _number_spaces(topology, claims)
+    _number_spaces(topology, claims, own)
     _place_spaces(topology, claims)
     resolved = [topology.resolve(actor, emitter) for emitter, actor in claims]
     topology.ranks = frozenset(a.rank for a in resolved if a.rank is not None)
@@ -160,13 +161,26 @@ def claim_of(sighting: Sighting) -> Actor:
         pid=_number(fields.get("pid")),
         job=_text(fields.get("job")),
     )
-    # An agent's line about a worker names the worker alone: the agent's own pid and rank say nothing about it.
-    foreign = named.rank is not None or named.local_rank is not None or named.pid is not None
-    about = evolve(sighting.actor, rank=None, local_rank=None, pid=None) if foreign and sighting.kind == "agent" else sighting.actor
-    return named.merge(about) if named != NOBODY else sighting.actor
+    if named == NOBODY:
+        return sighting.actor
+    return named.merge(_about(named, sighting))
 
 
-def _learn(topology: Topology, emitter: Emitter, actor: Actor) -> None:
+def _about(named: Actor, sighting: Sighting) -> Actor:
+    """Return what holds of the printer and of the process that its line names.
+
+    An agent shares only its host with its workers. A rank that names another rank shares nothing but the job with it.
+    """
+    printer = sighting.actor
+    if sighting.kind == "agent" and (named.rank, named.local_rank, named.pid) != (None, None, None):
+        return evolve(printer, rank=None, local_rank=None, pid=None)
+    pairs = ((named.rank, printer.rank), (named.local_rank, printer.local_rank), (named.pid, printer.pid), (named.host, printer.host))
+    if any(theirs is not None and own is not None and theirs != own for theirs, own in pairs):
+        return Actor(job=printer.job, attempt=printer.attempt)
+    return printer
+
+
+def _learn(topology: Topology, actor: Actor) -> None:
     if actor.rank is None:
         return
     topology._host_of_rank.claim((actor.rank,), actor.host)
@@ -176,27 +190,23 @@ def _learn(topology: Topology, emitter: Emitter, actor: Actor) -> None:
     topology._rank_of_lone_pid.claim((actor.pid,), actor.rank)
 
 
-def _number_spaces(topology: Topology, claims: Iterable[tuple[Emitter, Actor]]) -> None:
+def _number_spaces(topology: Topology, claims: list[tuple[Emitter, Actor]], own: list[tuple[Emitter, Actor]]) -> None:
     """Learn each space's first global rank from lines that name local and global rank of one process.
 
     The launcher numbers an agent's workers contiguously (torch elastic assigns global ranks per agent in local order), so one
-    pair numbers the whole space. When all pairs of the job agree, there is one agent and every space is its.
+    pair numbers the whole space. When all pairs of the job agree, there is one agent and every space is its. A tag and a later
+    prefix of one emitter are a pair too, when they are about the emitter itself (`own`).
     """
     offsets: dict[Space, set[int]] = defaultdict(set)
-    spaces: set[Space] = set()
-    by_emitter: dict[Emitter, Actor] = {}
-    for emitter, actor in claims:
-        space = space_of(emitter)
-        spaces.add(space)
-        pairs = [actor, by_emitter.get(emitter, NOBODY).merge(actor)] if emitter.label.strip() else [actor]
-        if emitter.label and (actor.rank is not None or actor.local_rank is not None):
-            by_emitter[emitter] = by_emitter.get(emitter, NOBODY).merge(actor)
-        for pair in pairs:
-            if pair.rank is not None and pair.local_rank is not None:
-                offsets[space].add(pair.rank - pair.local_rank)
+    speakers: dict[Emitter, Actor] = {}
+    for emitter, actor in own:
+        speakers[emitter] = speakers.get(emitter, NOBODY).merge(actor)
+    for emitter, actor in (*claims, *speakers.items()):
+        if actor.rank is not None and actor.local_rank is not None:
+            offsets[space_of(emitter)].add(actor.rank - actor.local_rank)
     every = {offset for found in offsets.values() for offset in found}
     if len(every) == 1:
-        topology._offset_of_space = dict.fromkeys(spaces, every.pop())
+        topology._offset_of_space = dict.fromkeys((space_of(e) for e, _ in claims), every.pop())
     else:
         topology._offset_of_space = {space: next(iter(found)) for space, found in offsets.items() if len(found) == 1}
 

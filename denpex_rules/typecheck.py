@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.declaration import duration
+from denpex_rules.declaration import MAX_DIGITS, duration
 from denpex_rules.errors import Span
 from denpex_rules.functions import FUNCTIONS, Signature
 from denpex_rules.mistake import Mistakes, did_you_mean, listed
@@ -38,6 +38,11 @@ _A: Final = {
 def a(base: str) -> str:
     """Return a base in words, with its article."""
     return _A.get(base, f"a {base}")
+
+
+def fields_of(event: Event) -> list[str]:
+    """Return the names of an event's fields: its captures, then the actor's."""
+    return list(dict.fromkeys([*dict(event.captures), *ACTOR_FIELDS]))
 
 
 @frozen
@@ -126,7 +131,7 @@ class Scope:
             return self.types[kind].base
         if name in ACTOR_FIELDS:
             return ACTOR_FIELDS[name]
-        fields = [*dict(event.captures), *ACTOR_FIELDS]
+        fields = fields_of(event)
         if name == "time" or event.moment(name) is not None:
             message, hint = f"`{name}` is a moment: it can stand in time windows only", ""
         else:
@@ -170,7 +175,7 @@ class Scope:
 
     def _bare(self, name: str, span: Span, own: Event | None, *, inside: bool) -> Typed | None:
         let = self.lets.get(name)
-        fields = {*dict(own.captures), *ACTOR_FIELDS} if own is not None else set(ACTOR_FIELDS) if inside else set()
+        fields = set(fields_of(own)) if own is not None else set(ACTOR_FIELDS) if inside else set()
         if let is not None:
             if name in fields:
                 self.mistakes.add("E0202", f"`{name}` is both a `let` and a field of this event", span, "", "rename the `let`")
@@ -214,7 +219,7 @@ class Scope:
         if wanted == {"step"}:
             arguments = [self._step_argument(n) for n in node.nodes()]
         elif wanted == {"capture"}:
-            arguments = [self._capture_argument(n) for n in node.nodes()]
+            arguments = [self._capture_argument(n, number=name.text == "lowest") for n in node.nodes()]
         else:
             arguments = [self.expression(n, own, inside=inside) for n in node.nodes()]
         found = [x for x in arguments if x is not None]
@@ -237,12 +242,17 @@ class Scope:
             return None
         return Typed(Path(bound.name, None, node.span), "step", frozenset({bound.name})) if bound is not None else None
 
-    def _capture_argument(self, node: Node) -> Typed | None:
+    def _capture_argument(self, node: Node, *, number: bool) -> Typed | None:
         if node.kind != "dotted" or len(node.leaves()) != 2:
             self.mistakes.add("E0304", "a field of a step is wanted here", node.span, "a field such as timeout.seq")
             return None
         found = self._path(node, None, inside=False)
-        return evolve(found, base="capture" if found.base is not None else None) if found is not None else None
+        if found is None or found.base is None:
+            return found
+        if number and found.base not in NUMERIC:
+            self.mistakes.add("E0304", f"{a(found.base)} has no order", node.span, "a field that is a number")
+            return None
+        return evolve(found, base="capture")
 
     def _overload(self, signature: Signature, found: list[Typed], span: Span) -> list[Typed] | None:
         """Return the arguments fitted to the overload that takes them; reports when none does."""
@@ -327,8 +337,8 @@ class Scope:
     def _unfit(self, constant: Constant, kind: str, base: str) -> None:
         shown, code, hint = str(constant.value), "E0302", ""
         if kind == "int" and base in {"duration", "bytes"}:
-            code, unit = ("E0303", "s" if base == "duration" else "B")
-            self.mistakes.add(code, f"`{shown}` has no unit", constant.span, a(base), f"did you mean {shown}{unit}?")
+            units = f"{shown}ms, {shown}s or {shown}m" if base == "duration" else f"{shown}B, {shown}MiB or {shown}GiB"
+            self.mistakes.add("E0303", f"`{shown}` has no unit", constant.span, a(base), f"say which: {units}")
             return
         if kind == "int" and base in {"text", "job", "host", "device"}:
             hint = f'did you mean "{shown}"?'
@@ -347,6 +357,9 @@ _LITERALS: Final = {"integer": "int", "decimal": "float", "duration": "duration"
 
 def _constant(kind: str, leaf: Leaf, factor: int, span: Span, mistakes: Mistakes) -> Constant:
     base = _LITERALS[kind]
+    if kind != "string" and len(leaf.text) > MAX_DIGITS:
+        mistakes.add("E0305", "this number is too long", span, f"at most {MAX_DIGITS} digits")
+        return Constant(0, base, span)
     if kind == "string":
         return Constant(plain(leaf, mistakes), base, span)
     if kind == "duration":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from denpex_rules.clock import format_duration, parse_time
+from denpex_rules.clock import SECOND, parse_time
 from denpex_rules.finding import ClauseResult, Group, Interval, Moment, Suspect, Who
 
 NAMED: Final = 6  # actors of one role that the text names
@@ -28,30 +28,37 @@ def name_actor(who: Who | Suspect) -> str:
     return ", ".join(parts) or "unknown"
 
 
-def format_interval(interval: Interval) -> str:
-    """Return a closed interval in UTC with as little repetition as its ends allow."""
+def format_interval(interval: Interval, zone: str = "UTC") -> str:
+    """Return a closed interval with as little repetition as its ends allow, and the zone that its times are of."""
     lo, hi = _clock_text(interval.lo), _clock_text(interval.hi)
     if lo == hi:
-        return f"{lo} UTC"
+        return f"{lo} {zone}"
     day, _, time = hi.partition(" ")
-    return f"{lo} .. {time if lo.startswith(day) else hi} UTC"
+    return f"{lo} .. {time if lo.startswith(day) else hi} {zone}"
 
 
 def format_moment(moment: Moment) -> str:
-    """Return an instant for one evidence line: its start, its width where it is no point, its clock where it is not wall."""
+    """Return an instant for one evidence line: its start, its width where it is no point, its clock where it is not wall.
+
+    A stamp that was cut to its last digit (`10:04:12` for anything within that second) shows no width: it is shown as it was read.
+    """
+    zone = "" if moment.clock == "local" else "Z"
     clock = "" if moment.clock in {"wall", "none"} else f" ({_CLOCKS.get(moment.clock, moment.clock)})"
+    lo = f"{_clock_text(moment.lo)}{zone}" if moment.lo is not None else ""
+    hi = f"{_clock_text(moment.hi)}{zone}" if moment.hi is not None else ""
     if moment.lo is None or moment.hi is None:
-        bound = f"after {_clock_text(moment.lo)}Z" if moment.lo else f"before {_clock_text(moment.hi)}Z" if moment.hi else "no time"
-        return bound + clock
+        return (f"after {lo}" if lo else f"before {hi}" if hi else "no time") + clock
     width = parse_time(moment.hi) - parse_time(moment.lo)
-    return f"{_clock_text(moment.lo)}Z" + (f" +{format_duration(width)}" if width else "") + clock
+    return lo + (f" +{round(width / SECOND, 3):g} s" if lo != hi else "") + clock
 
 
 _CLOCKS: Final = {"local": "zone unknown", "monotonic": "uptime", "arrival": "arrival"}
 
 
 def _clock_text(iso: str) -> str:
-    return iso.removesuffix("Z").replace("T", " ")
+    """Return an instant for the eye; the nines that close an interval just below its next digit are cut."""
+    text = iso.removesuffix("Z").replace("T", " ")
+    return text.rstrip("9").removesuffix(".") if text.endswith("999999") else text
 
 
 def plural(count: int, noun: str) -> str:

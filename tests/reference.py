@@ -171,6 +171,12 @@ def ordered(case: Case, indices: Iterable[int]) -> Indices:
     return tuple(sorted(lines, key=place))  # type: ignore[arg-type]
 
 
+def comes_first(scope: Scope, step: Step, a: int, b: int) -> bool:
+    """Whether one sighting is certainly before another; after it, for `last` (4.8)."""
+    earlier, later = (a, b) if step.pick == "first" else (b, a)
+    return not_before(scope.point(earlier), scope.point(later), scope.case.skew) == F
+
+
 def picked(scope: Scope, step: Step, indices: Indices) -> Indices:
     """Return ordered candidates in the order in which the step tries them; unknown instants come last either way."""
     if step.pick == "first":
@@ -595,14 +601,14 @@ def starts(scope: Scope, trigger: int, episode: Indices, *, strict: bool) -> Ite
         if truth == T or (truth == U and not strict):
             yield (trigger,), truth
         return
-    later = near_trigger(scope, episode[episode.index(trigger) :], trigger)
-    true = tuple(i for i in later if fits(scope, step, i, {}) == T)
-    maybe = tuple(i for i in later if fits(scope, step, i, {}) == U)
-    group = true if strict else tuple(i for i in later if i in true + maybe)
-    if trigger in group:
-        truth = clause(scope, step, true, maybe, {step.name: (trigger,)})
-        if truth == T or (truth == U and not strict):
-            yield group, truth
+    others = [i for i in picked(scope, step, episode) if i != trigger and not comes_first(scope, step, i, trigger)]
+    group = (trigger, *near_trigger(scope, tuple(others), trigger))
+    true = tuple(i for i in group if fits(scope, step, i, {}) == T)
+    maybe = tuple(i for i in group if fits(scope, step, i, {}) == U)
+    truth = clause(scope, step, true, maybe, {step.name: (trigger,)})
+    held = true if strict else tuple(i for i in group if i in true + maybe)
+    if trigger in held and (truth == T or (truth == U and not strict)):
+        yield held, truth
 
 
 def within_span(scope: Scope, bound: Bound) -> bool:
@@ -672,13 +678,8 @@ def episodes(scope: Scope, triggers: Indices, quiet: int) -> list[Indices]:
 
 
 def minimal(scope: Scope, step: Step, indices: Indices) -> Indices:
-    """Return those that no other is certainly before (certainly after, for `last`)."""
-
-    def comes_first(a: int, b: int) -> bool:
-        earlier, later = (a, b) if step.pick == "first" else (b, a)
-        return not_before(scope.point(earlier), scope.point(later), scope.case.skew) == F
-
-    return tuple(i for i in indices if not any(comes_first(other, i) for other in indices if other != i))
+    """Return those that no other certainly comes before."""
+    return tuple(i for i in indices if not any(comes_first(scope, step, other, i) for other in indices if other != i))
 
 
 def decide(scope: Scope, episode: Indices) -> Outcome:

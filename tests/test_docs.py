@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import denpex_rules
 import examples
+from denpex_rules.errors import CODES
 from examples import ROOT, Block
 
 BLOCKS = [block for page in examples.pages() for block in examples.blocks(page)]
@@ -64,6 +66,7 @@ def follow(block: Block, folder: Path) -> None:
     unsaid = ""
     for command, result in examples.play(block, folder):
         where = f"{block.page}:{command.line}: {command.text}"
+        assert "Traceback (most recent call last)" not in result.output, f"{where}\n{result.output}"
         assert not unsaid or command.text == examples.ECHO_STATUS, f"exit code is not shown: {unsaid}"
         assert not command.shown or examples.agrees(command.shown, result.output), f"{where}\n{result.output}"
         unsaid = f"{where}\n{result.output}" if result.status else ""
@@ -108,3 +111,15 @@ def test_links() -> None:
     for name in ("README.md", "CONTRIBUTING.md"):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / name).read_text(encoding="utf-8")):
             assert (ROOT / target).exists(), f"{name}: {target}"
+
+
+def test_generated_parts() -> None:
+    """Every marked place of a page has a generator, every generator a place, and no diagnostic code is left out."""
+    hooks = runpy.run_path(str(ROOT / "docs" / "mkdocs" / "hooks.py"))
+    texts = [page.read_text(encoding="utf-8") for page in examples.pages()]
+    marks = {name for text in texts for name in re.findall(r"<!-- generated: (\w+) -->", text)}
+    assert marks == set(hooks["GENERATED"])
+    page = hooks["on_page_markdown"]("".join(f"<!-- generated: {name} -->\n" for name in sorted(marks)))
+    assert "generated:" not in page
+    assert [code for code in CODES if f"`{code}`" not in page] == []
+    assert (ROOT / "grammar" / "denpex.lark").read_text(encoding="utf-8") in page

@@ -1,7 +1,8 @@
-"""Hand-built reports that the tests of the report's forms share."""
+"""Hand-built reports, and a small pack with its logs, that the tests of the report's forms and of the commands share."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from denpex_rules.finding import (
@@ -135,4 +136,60 @@ def coverage() -> CoverageReport:
         ),
         world_size=8,
         ranks_seen=7,
+    )
+
+
+RULE = """\
+language 1
+
+rule storage.broken_shard {
+  title   "A rank gave up on a broken shard"
+  class   storage.checkpoint_corrupt
+  status  stable since "0.1"
+  tags    shard
+  event broken error in rank "shard {file:path}: checksum mismatch, giving up"
+  event again in rank "shard {file:path}: read again"
+  per job within 1h
+  require broken
+  unless again where file == broken.file within 10m after broken
+  blame rank broken.rank
+  why "Rank {broken.rank} stopped reading {broken.file}."
+  do  "Restore {broken.file} from its source."
+  see "storage.full_disk" because "a full disk says so"
+}
+"""
+BROKEN = "shard /data/shard-0042.bin: checksum mismatch, giving up"
+STEP = "2026-11-30T10:04:10.101Z INFO step 812 loss 2.1029\n"
+END = "2026-11-30T10:24:10.101Z INFO step 990 loss 2.1021\n"
+CASE = """\
+says       = "rank 5 gives up on a broken shard"
+rule       = "storage.broken_shard"
+outcome    = "confirmed"
+initiators = [{ rank = 5 }]
+first      = "rank5.log:2"
+"""
+
+
+def write_files(folder: Path, files: dict[str, str]) -> Path:
+    """Write files by their paths below `folder`, and return it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def workshop(folder: Path) -> Path:
+    """Write a pack of one rule, the logs of a failed job, and a case that expects the right answer."""
+    failed = f"{STEP}2026-11-30T10:04:12.455Z ERROR {BROKEN}\n{END}"
+    logs = {"rank5.log": failed, "rank0.log": STEP + END}
+    return write_files(
+        folder,
+        {
+            "my/storage/broken_shard.rule": RULE,
+            **{f"logs/{name}": text for name, text in logs.items()},
+            **{f"cases/storage/broken_shard/two_ranks/{name}": text for name, text in logs.items()},
+            "cases/storage/broken_shard/two_ranks/case.toml": CASE,
+            "healthy/rank0.log": STEP + END,
+        },
     )

@@ -34,9 +34,9 @@ FAILED: GPU fell off the bus; its rank goes silent
   why rank 5, host node-02, device 0000:41:00:
     - the kernel log of node-02 names the device
   evidence:
-    kern_node-02.log:118  2026-11-30 10:04:12Z +1s  lost, host node-02, device 0000:41:00
+    kern_node-02.log:118  2026-11-30 10:04:12Z +1 s  lost, host node-02, device 0000:41:00
       | NVRM: Xid (PCI:0000:41:00): 79, pid=4242, GPU has fallen off the bus.
-    rank0.log:77  2026-11-30 10:04:12Z +1s, stalled -600 s  timeout, rank 0
+    rank0.log:77  2026-11-30 10:04:12Z +1 s, stalled -600 s  timeout, rank 0
       | [rank0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8412,
         OpType=ALLREDUCE) ran for 600000 milliseconds
   only reported 40: rank 0, host node-01; rank 1, host node-01; rank 2, host node-01; rank 3, host
@@ -60,7 +60,7 @@ FAILED: GPU fell off the bus; its rank goes silent
       why rank 5:
         - it is missing among the reporters
       evidence:
-        rank0.log:77  2026-11-30 10:04:12Z +1s  timeout, rank 0
+        rank0.log:77  2026-11-30 10:04:12Z +1 s  timeout, rank 0
           | [rank0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8412,
             OpType=ALLREDUCE) ran for 600000 milliseconds
       speaks against it:
@@ -117,6 +117,13 @@ def test_nobody_is_accused_without_initiator() -> None:
     lines = render.render_text(report(incidents=(undecided,))).splitlines()
     assert [line for line in lines if line.startswith("  failed first")] == ["  failed first  undecided"]
     assert sum("not an accusation" in line for line in lines if line.startswith("  possible")) == 2
+
+
+def test_onset_without_zone() -> None:
+    """An onset that was read from a clock without a zone does not claim to be UTC."""
+    local = evidence(instant=Moment("2026-11-30T10:04:12Z", "2026-11-30T10:04:12Z", "local"))
+    text = render.render_text(report(incidents=(incident(evidence=(local,)),)))
+    assert "  since         2026-11-30 10:04:10 .. 10:04:12 (zone unknown)\n" in text
 
 
 def test_hostile_log_text() -> None:
@@ -199,7 +206,7 @@ def test_explanation() -> None:
     assert lines == [
         "core:hardware.gpu.fell_off_bus for job 4711: quiet",
         "  true          require lost",
-        "                kern_node-02.log:118  2026-11-30 10:04:12Z +1s  lost, host node-02, device",
+        "                kern_node-02.log:118  2026-11-30 10:04:12Z +1 s  lost, host node-02, device",
         "                0000:41:00",
         f"                  | {XID}",
         "  false         require timeout within 5m after lost",

@@ -9,13 +9,13 @@ from denpex_rules.clock import parse_time
 from denpex_rules.finding import Report
 from denpex_rules.program import Program
 from denpex_rules.report import Context, build
-from denpex_rules.sighting import Emitter, ErrorLine
+from denpex_rules.sighting import Emitter, ErrorLine, Scan
 from denpex_rules.timeline import Timeline
 
 
 def report(made: Program, line: Timeline, errors: tuple[ErrorLine, ...] = ()) -> Report:
     """Return the report of a program's rules over a timeline."""
-    return build(nodes(made, line), Context(made, line), errors, gaps=False)
+    return build(nodes(made, line), Context(made, line), Scan(tuple(line.sightings), (), errors), gaps=False)
 
 
 def test_decided_failure() -> None:
@@ -77,7 +77,7 @@ def test_unexplained_errors_are_rarest_first_and_leave_out_evidence() -> None:
 
     def error(line: int, template: str, count: int) -> ErrorLine:
         first = job_sightings()[0]
-        return ErrorLine(template, Emitter("r0.log"), line, 0, 1, first.instant, first.actor, f"{template} {line}", count)
+        return ErrorLine(template, Emitter("r0.log"), line, 0, 1, first.instant, first.actor, f"{template} {line}", count, ordinal=line)
 
     found = report(program(LOST, STALL), job(), (error(50, "timeout", 1), error(7, "often", 9), error(8, "rare", 1), error(9, "often", 2)))
     assert [(u.text, u.count) for u in found.unexplained] == [("rare 8", 1), ("often 7", 11)]

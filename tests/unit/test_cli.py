@@ -1,0 +1,167 @@
+"""The command as a whole: verbs, exit codes, errors in one sentence, and what it loads."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from samples import RULE, workshop, write_files
+
+from denpex_rules import __version__, cli
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command in this process and return its exit code and what it wrote to both streams."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    captured = capsys.readouterr()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a pack, logs and a case."""
+    monkeypatch.chdir(workshop(tmp_path))
+    return tmp_path
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """The version is printed alone."""
+    assert run(capsys, "--version") == (0, f"rulecheck {__version__}\n", "")
+
+
+def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help names every verb with one line about it, and each verb has its own help."""
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    for verb in cli.VERBS:
+        assert f"\n  {verb} " in out
+        code, own, _ = run(capsys, verb, "--help")
+        assert code == 0
+        assert own.startswith(f"Usage: rulecheck {verb} ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("frobnicate",),
+        ("scan",),
+        ("scan", "logs", "--no-such-option"),
+        ("scan", "nowhere", "--rules", "my", "--no-pack"),
+        ("scan", "logs", "--no-pack"),
+        ("scan", "logs", "--rules", "nowhere", "--no-pack"),
+        ("scan", "logs", "--program", "logs/rank0.log"),
+        ("scan", "logs", "--program", "nowhere"),
+        ("scan", "logs", "--rules", "my", "--program", "x"),
+        ("scan", "logs", "--rules", "my", "--no-pack", "--skew", "5"),
+        ("scan", "logs", "--rules", "my", "--no-pack", "--format", "yaml"),
+        ("explain", "storage.broken_shrd", "logs", "--rules", "my", "--no-pack"),
+        ("show", "storage.broken_shrd", "--rules", "my", "--no-pack"),
+        ("test", "nowhere", "--rules", "my", "--no-pack"),
+        ("check", "nowhere"),
+        ("compile", "-o", "nowhere/x", "--rules", "my", "--no-pack"),
+        ("compile",),
+        (),
+    ],
+    ids=" ".join,
+)
+def test_usage_errors(folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    """A command that can't be carried out exits with 2 and says why on standard error, without a traceback."""
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err
+    assert "Traceback" not in err
+
+
+def test_error_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error of the library is one line that starts with the command's name."""
+    assert run(capsys, "show", "storage.broken_shrd", "--rules", "my", "--no-pack")[2] == (
+        "rulecheck: unknown rule storage.broken_shrd; did you mean storage.broken_shard?\n"
+    )
+
+
+def test_rule_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rules with mistakes stop a scan with 2; every mistake is shown with its place, terminal escapes in it neutralised."""
+    bad = RULE.replace("within 1h", "within 1").replace("A rank gave up", "A rank \x1b[2J gave up").replace("  class ", "  clas ")
+    write_files(folder, {"my/storage/broken_shard.rule": bad})
+    code, out, err = run(capsys, "scan", "logs", "--rules", "my", "--no-pack")
+    assert (code, out) == (2, "")
+    assert err.count("error[E") >= 2
+    assert "my/storage/broken_shard.rule:10:" in err
+    assert "\x1b" not in err
+
+
+def test_no_verb(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a verb the project's rules are checked and its cases run; the exit code is the worse of both."""
+    write_files(folder, {"rulecheck.toml": 'rules = ["my"]\ncases = ["cases"]\n'})
+    code, out, _ = run(capsys)
+    assert (code, out) == (0, "1 rule: no mistakes\n1 case: all pass\n")
+    case = folder / "cases/storage/broken_shard/two_ranks/case.toml"
+    case.write_text(case.read_text().replace("rank = 5", "rank = 4"))
+    code, out, _ = run(capsys)
+    assert code == 1
+    assert "initiator missed: rank 4" in out
+    write_files(folder, {"my/storage/broken_shard.rule": RULE.replace("1h", "1")})
+    assert run(capsys)[0] == 2
+
+
+def process(*arguments: str, folder: Path, stdout: int) -> subprocess.Popen[bytes]:
+    """Start the command as a process of its own."""
+    command = [sys.executable, "-m", "denpex_rules", *arguments]
+    return subprocess.Popen(command, cwd=folder, env=os.environ | {"NO_COLOR": "1"}, stdout=stdout, stderr=subprocess.PIPE)
+
+
+def test_closed_pipe(folder: Path) -> None:
+    """A reader that goes away is no error worth a word."""
+    read, write = os.pipe()
+    os.close(read)
+    child = process("scan", "logs", "--rules", "my", "--no-pack", "--format", "json", folder=folder, stdout=write)
+    os.close(write)
+    _, err = child.communicate(timeout=60)
+    assert err == b""
+    assert child.returncode not in {0, 2}
+
+
+def test_interrupt(folder: Path) -> None:
+    """Ctrl-C during a scan ends it with 130 and without a traceback."""
+    os.mkfifo(folder / "logs" / "endless.log")
+    child = process("scan", "logs/endless.log", "--rules", "my", "--no-pack", folder=folder, stdout=subprocess.PIPE)
+    with (folder / "logs" / "endless.log").open("wb", buffering=0) as pipe:  # opens once the scan reads it
+        pipe.write(b"2026-11-30T10:04:10Z INFO step 1\n")
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert b"Traceback" not in err
+
+
+def test_saved_program_needs_no_parser(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A scan with a saved program works without loading the parser."""
+    assert run(capsys, "compile", "-o", "my.program", "--rules", "my", "--no-pack")[0] == 0
+    code = "import sys\ntry:\n    cli.main(['scan', 'logs', '--program', 'my.program'])\nexcept SystemExit as end:\n    assert end.code == 1\n"
+    ask = f"from denpex_rules import cli\n{code}print('lark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", ask], cwd=folder, stdout=subprocess.PIPE, check=True, text=True)
+    assert done.stdout.endswith("False\n")
+
+
+def test_start_is_light() -> None:
+    """The version is printed without loading the matcher or the parser."""
+    ask = "import sys\nfrom denpex_rules import cli\ntry:\n    cli.main(['--version'])\nexcept SystemExit:\n    print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, check=True, text=True)
+    assert {"ahocorasick", "re2", "lark", "cattrs"}.isdisjoint(done.stdout.split())
+
+
+def test_any_encoding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that the terminal's encoding lacks is shown as escapes, not as a crash."""
+    raw = io.BytesIO()
+    write_files(folder, {"my/storage/broken_shard.rule": RULE.replace("A rank", "Ä rank")})
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["scan", "logs", "--rules", "my", "--no-pack"])
+    assert caught.value.code == 1
+    assert b"\\xc4 rank gave up" in raw.getvalue()
