@@ -7,12 +7,13 @@ from typing import Final, Literal
 from attrs import define
 
 from denpex_rules.clause import Clause
+from denpex_rules.constant import a
 from denpex_rules.errors import Span
 from denpex_rules.mistake import did_you_mean, listed
 from denpex_rules.recovery import Leaf, Node
 from denpex_rules.rule import Anchor, Blame, Certainty, Constant, LookUp, Path, Role, Text, Verify
 from denpex_rules.template import Hole, pieces
-from denpex_rules.typecheck import Scope, a, fields_of
+from denpex_rules.typecheck import Scope, fields_of
 from denpex_rules.values import ACTOR_FIELDS
 
 _BASES: Final[dict[str, frozenset[str]]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -10,7 +9,7 @@ from attrs import define, evolve
 
 from denpex_rules.clock import format_duration
 from denpex_rules.declaration import duration, new_name
-from denpex_rules.errors import Span
+from denpex_rules.gap import offset
 from denpex_rules.mistake import did_you_mean
 from denpex_rules.recovery import Leaf, Node
 from denpex_rules.rule import SILENCE, VERBS, Anchor, Condition, Count, Event, Key, Path, Step, Verb, Window
@@ -204,7 +203,7 @@ class Clause:
         """Report a window whose end is before its start, where both hang on one moment."""
         if clause.kind != "between" or lo is None or hi is None or (lo.step, lo.moment) != (hi.step, hi.moment):
             return
-        start, end = _offset(lo), _offset(hi)
+        start, end = offset(lo), offset(hi)
         if start is not None and end is not None and start > end:
             message = f"this window ends {format_duration(start - end)} before it starts"
             self.scope.mistakes.add("E0306", message, clause.span, "the earlier bound first")
@@ -256,13 +255,15 @@ class Clause:
         if len(dotted.leaves()) == 1:
             name = dotted.leaves()[0].text
             hint = f"for a capture of this step's own event, give the event a moment: `moment due = time - {name}`"
-            scope.mistakes.add("E0204", f"`{name}` is no field of an earlier step", dotted.span, "a field such as timeout.ran", hint)
+            message = f"`{name}` is no field of an earlier step"
+            scope.mistakes.add("E0204", message, dotted.span, "a field such as timeout.ran", hint)
             return None
         typed = scope.expression(dotted)
         if typed is None or typed.base is None or not isinstance(typed.value, Path):
             return None
         if typed.base != "duration":
-            scope.mistakes.add("E0302", f"`{dotted.leaves()[-1].text}` is not a duration", dotted.span, "a capture of type ms, s or hms")
+            message = f"`{dotted.leaves()[-1].text}` is not a duration"
+            scope.mistakes.add("E0302", message, dotted.span, "a capture of type ms, s or hms")
             return None
         return (sign, typed.value)
 
@@ -326,54 +327,3 @@ def _sides(kind: str, anchors: Sequence[Anchor], amounts: Sequence[int]) -> tupl
 
 def _shift(anchor: Anchor, sign: int, ns: int) -> Anchor:
     return anchor if ns == 0 else evolve(anchor, terms=(*anchor.terms, (sign, ns)))
-
-
-def _offset(anchor: Anchor) -> int | None:
-    """Return the sum of an anchor's terms, None when one of them is read from a capture."""
-    total = 0
-    for sign, term in anchor.terms:
-        if not isinstance(term, int):
-            return None
-        total += sign * term
-    return total
-
-
-def check_gaps(steps: Sequence[Step], span_ns: int, report: Scope) -> None:
-    """Report required steps whose minimum gaps add up to more than the rule's span, or that contradict each other.
-
-    Each bound of a window on plain times says that one step is at least so long after another; the longest chain of these is
-    the least time that the match takes.
-    """
-    required = [s for s in steps if s.verb == "require"]
-    index = {s.name: i for i, s in enumerate(required)}
-    least = [[0 if i == k else -sys.maxsize for k in range(len(required))] for i in range(len(required))]
-    for i, step in enumerate(required):
-        window = step.window
-        if window is None or window.moment != "time":
-            continue
-        for anchor, sign in ((window.lo, 1), (window.hi, -1)):
-            offset = _offset(anchor) if anchor is not None and anchor.moment == "time" else None
-            other = index.get(anchor.step) if anchor is not None else None
-            if offset is not None and other is not None:
-                early, late = (other, i) if sign > 0 else (i, other)
-                least[early][late] = max(least[early][late], sign * offset)
-    for k in range(len(required)):
-        for i in range(len(required)):
-            for j in range(len(required)):
-                least[i][j] = max(least[i][j], least[i][k] + least[k][j])
-    _report_gaps(required, least, span_ns, report)
-
-
-def _report_gaps(required: Sequence[Step], least: Sequence[Sequence[int]], span_ns: int, report: Scope) -> None:
-    for k, step in reversed(list(enumerate(required))):
-        span: Span = step.window.span if step.window is not None else step.span
-        if least[k][k] > 0:
-            report.mistakes.add("E0407", f"the windows of `{step.name}` contradict each other: no time satisfies all", span)
-            return
-    for k, step in enumerate(required):
-        longest = max(row[k] for row in least)
-        if longest > span_ns:
-            span = step.window.span if step.window is not None else step.span
-            message = f"`{step.name}` comes at least {format_duration(longest)} after another step, the rule spans {format_duration(span_ns)}"
-            report.mistakes.add("E0407", message, span, "a longer `within`, or a shorter gap")
-            return

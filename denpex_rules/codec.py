@@ -42,9 +42,7 @@ def _class_out(cls: type, converter: Converter) -> Any:
 
 
 def _class_in(cls: type, converter: Converter) -> Any:
-    return make_dict_structure_fn(
-        cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=False, **_spans(cls)
-    )
+    return make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=False, **_spans(cls))
 
 
 def _mixed(annotation: Any) -> bool:

@@ -215,9 +215,16 @@ class _Machine:
     ) -> tuple[Bound, list[tuple[Sighting, Ruling]]]:
         """Return what a counting step may take: candidates within the span of the trigger, a trigger and those after it."""
         first = trigger or self._trigger(scope)
-        pool = self.episode[self.episode.index(trigger) :] if trigger else self._narrowed(step, scope)
+        pool = self._from(trigger) if trigger else self._narrowed(step, scope)
         near = tuple(s for s in pool if _within(self.rule.span_ns, first, s))
         return self._candidates(step, scope, used, near)
+
+    def _from(self, trigger: Sighting) -> Bound:
+        """Return what a counting trigger that starts at one of its sightings may take: that one, and those not certainly before it."""
+        wrong = Order.BEFORE if self.rule.trigger.pick == "first" else Order.AFTER
+        point = point_of(trigger)
+        rest = (s for s in self.episode if s is not trigger and self.timeline.order(point_of(s), point) is not wrong)
+        return (trigger, *rest)
 
     def _counted(
         self, step: Step, scope: Scope, true: Bound, open_: list[tuple[Sighting, Ruling]], *, strict: bool
@@ -305,8 +312,10 @@ class _Machine:
 
     def _absence(self, step: Step, scope: Scope) -> Ruling:
         keyed = dict(self.pool.fields)
-        rank, host = keyed.get("rank"), keyed.get("host")
-        named = Whom(rank if isinstance(rank, int) else None, host if isinstance(host, str) else None)
+        rank, host, job = keyed.get("rank"), keyed.get("host"), keyed.get("job")
+        named = Whom(
+            rank if isinstance(rank, int) else None, host if isinstance(host, str) else None, job if isinstance(job, str) else None
+        )
         return absence(self.rule, step, scope, self._trigger(scope), named)
 
     def _confirming(self, scope: Scope) -> tuple[Scope, tuple[Clause, ...]]:

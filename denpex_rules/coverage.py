@@ -8,7 +8,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from denpex_rules.attribution import Unknown
-from denpex_rules.clock import MAX, MIN, Instant, format_duration, format_time
+from denpex_rules.clock import MAX, Instant, format_duration, format_time
 from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
 from denpex_rules.rule import Kind, Rule, Step
 from denpex_rules.sighting import Emitter, Sighting
@@ -22,6 +22,7 @@ class Whom:
 
     rank: int | None = None
     host: str | None = None
+    job: str | None = None
     emitter: Emitter | None = None  # of a speaker whose rank or host is unknown: its own stream stands for it
 
 
@@ -39,11 +40,15 @@ class Span:
 
 @frozen
 class Interval:
-    """A closed interval in ns; a side that is None reaches as far as was read. `frame` names the clock; None: unknown bounds."""
+    """A closed interval in ns; a side that is None reaches as far as was read. `frame` names the clock; None: unknown bounds.
+
+    `unknown` tells bounds that nothing gives apart from a window without bounds where nothing has a time.
+    """
 
     lo: int | None
     hi: int | None
     frame: Instant | None
+    unknown: bool = False
 
 
 def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
@@ -67,7 +72,7 @@ def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
             rank = named[0]
         elif isinstance(value.value, str):
             host = value.value
-    return Whom(rank, host, emitter)
+    return Whom(rank, host, keyed.job if keyed else None, emitter)
 
 
 def absence(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom | None = None) -> Ruling:
@@ -86,20 +91,17 @@ def absence(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom
 
 
 def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interval:
+    """Return the interval that a step looks in: its window, an open side bounded as section 5.1 says."""
     window, strict = step.window, step.verb == "require"
-    lo_anchor = window.lo if window else None
-    hi_anchor = window.hi if window else None
-    lo_point = scope.anchor(lo_anchor) if lo_anchor else None
-    hi_point = scope.anchor(hi_anchor) if hi_anchor else None
-    if (lo_anchor and lo_point is None) or (hi_anchor and hi_point is None):
-        return Interval(None, None, None)
-    frame = next((p.instant for p in (lo_point, hi_point) if p is not None), trigger.instant)
-    if not frame.known:
-        return Interval(None, None, None)
-    if (lo_point and not lo_point.instant.comparable(frame)) or (hi_point and not hi_point.instant.comparable(frame)):
-        return Interval(None, None, None)
-    lo = lo_point.instant.lo if lo_point else None
-    hi = hi_point.instant.hi if hi_point else None
+    sides = [(anchor, scope.anchor(anchor)) for anchor in ((window.lo, window.hi) if window else ()) if anchor is not None]
+    points = [point for _, point in sides if point is not None]
+    if len(points) < len(sides):
+        return Interval(None, None, None, unknown=True)
+    frame = next((p.instant for p in points), trigger.instant)
+    if not frame.known or any(not p.instant.comparable(frame) for p in points):
+        return Interval(None, None, None, unknown=bool(points) and not scope.timeline.untimed)
+    lo = points[0].instant.lo if window and window.lo else None
+    hi = points[-1].instant.hi if window and window.hi else None
     if strict and trigger.instant.comparable(frame):
         lo = trigger.instant.lo - rule.span_ns if lo is None else lo
         hi = trigger.instant.hi + rule.span_ns if hi is None else hi
@@ -111,16 +113,20 @@ def _uncovered(timeline: Timeline, event: str, kind: Kind, actor: Whom, interval
     found = timeline.present(kind, actor.rank, actor.host)
     if actor.emitter is not None:
         found = tuple(p for p in found if p.activity.emitter == actor.emitter)
+    if actor.job is not None:
+        found = tuple(p for p in found if p.activity.actor.job in {None, actor.job})
     dated = interval.frame is not None and interval.frame.year
     lo, hi = (interval.lo, interval.hi) if dated else (None, None)
     need = Need(kind, actor.rank, actor.host, lo, hi, actor.emitter.source if actor.emitter else None)
     if not found:
         return [need]
+    if interval.frame is None and timeline.untimed:
+        return [] if not interval.unknown and any(timeline.proves_absence(p, event) for p in found) else [need]
     groups: dict[object, list[Presence]] = {}
     for presence in found:
         groups.setdefault(_actor_key(presence, kind), []).append(presence)
     missing = [_need_of(key, kind, lo, hi) for key, group in groups.items() if not _covers(timeline, group, event, interval)]
-    if kind == "rank" and actor == Whom() and timeline.topology.world_size is not None:
+    if kind == "rank" and (actor.rank, actor.host, actor.emitter) == (None, None, None) and timeline.topology.world_size is not None:
         seen = {p.activity.actor.rank for p in found}
         absent = [r for r in range(min(timeline.topology.world_size, 100_000)) if r not in seen]
         missing += [Need("rank", rank=r, lo=lo, hi=hi) for r in absent[:64]]
@@ -147,23 +153,21 @@ def _need_of(key: object, kind: Kind, lo: int | None, hi: int | None) -> Need:
 def _covers(timeline: Timeline, group: list[Presence], event: str, interval: Interval) -> bool:
     """Whether one emitter of an actor covers the interval and proves what it does not show."""
     honest = [p for p in group if timeline.proves_absence(p, event)]
-    if interval.frame is None:
-        return bool(honest) and interval.lo is None and interval.hi is None and timeline.untimed
     return any(_reaches(timeline, p, interval) for p in honest)
 
 
 def _reaches(timeline: Timeline, presence: Presence, interval: Interval) -> bool:
     reach = timeline.reach(presence)
-    if interval.lo is None and interval.hi is None:
+    if _open(interval) and interval.frame is not None:
         return True
     if reach is None or interval.frame is None or not presence.activity.frame.comparable(interval.frame):
         return False
-    first, last = reach
-    if interval.hi is None:
-        return last >= (interval.lo or MIN)
-    if interval.lo is None:
-        return first <= interval.hi
-    return first <= interval.lo and interval.hi <= last
+    bounds = [bound for bound in (interval.lo, interval.hi) if bound is not None]
+    return all(reach[0] <= bound <= reach[1] for bound in bounds)
+
+
+def _open(interval: Interval) -> bool:
+    return interval.lo is None and interval.hi is None
 
 
 def silence(step: Step, scope: Scope) -> Ruling:

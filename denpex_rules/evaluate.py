@@ -108,7 +108,7 @@ class Scope:
     # ---- time
 
     def anchor(self, anchor: Anchor) -> Point | None:
-        """Return the instant and place that an anchor stands for, None when it is unknown."""
+        """Return the instant and place that an anchor stands for, None when its step is absent or a term of it is unknown."""
         bound = self.bindings.get(anchor.step, ())
         if not bound:
             return None
@@ -118,7 +118,7 @@ class Scope:
                 return None
             shift = term if isinstance(term, int) else _duration(self._field(term))
             point = None if shift is None else point.shift(sign * shift)
-        return point if point is not None and point.instant.known else None
+        return point
 
     def moment(self, sighting: Sighting, name: str) -> Point | None:
         """Return a sighting's time or named moment, None when a capture that it needs is missing."""
@@ -145,6 +145,8 @@ class Scope:
         """Return whether a condition holds; an unknown side makes it undetermined."""
         left, right = self.value(condition.left, own), self.value(condition.right, own)
         if own is not None and isinstance(left, Unknown) and isinstance(right, Unknown):
+            if getattr(condition.left, "name", "") == "job" and condition.operator == "==" and not self.timeline.jobs:
+                return TRUE  # where no line names a job, all that was collected is of one
             speaker = self.speaker(condition)
             if speaker is not None and speaker == own.emitter:
                 return TRUE if condition.operator == "==" else FALSE

@@ -26,7 +26,7 @@ from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor
 from denpex_rules.wrappers import WRAPPERS
 
-FORMATS: Final[tuple[Format, ...]] = WRAPPERS + HOSTS + LEAVES + LOGGERS
+FORMATS: Final[tuple[Format, ...]] = HOSTS + WRAPPERS + LEAVES + LOGGERS
 DEPTH: Final = 8  # prefixes around one line; more are a quote of a quote
 
 _ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -225,8 +225,8 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
 
 def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
     """Put together what the prefixes, the text from `after` on and the source's hints say."""
-    named = not into.leaf or into.layout[-1] in _NO_EMITTER
-    said = _said(text, after, into) if named else None
+    open_ended = into.kind != "kernel" and (not into.leaf or into.layout[-1] in _NO_EMITTER)
+    said = _said(text, after, into) if open_ended else None
     kind = said or into.kind or (hints.kind if not (into.program and hints.kind == "kernel") else None)
     severity = into.severity
     if said == "kernel" and into.leaf:

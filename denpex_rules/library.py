@@ -22,7 +22,8 @@ from denpex_rules.mistake import did_you_mean
 from denpex_rules.parser import Node, parse
 from denpex_rules.rule import PROGRESS, Event, Rule, RuleSet
 from denpex_rules.shipped import shipped
-from denpex_rules.taxonomy import FILE as TAXONOMY_FILE, Taxonomy, load_taxonomy, shipped_taxonomy
+from denpex_rules.taxonomy import FILE as TAXONOMY_FILE
+from denpex_rules.taxonomy import Taxonomy, load_taxonomy, shipped_taxonomy
 
 SHIPPED: Final = "denpex"
 SUFFIX: Final = ".rule"
@@ -129,9 +130,11 @@ def merge(sets: Iterable[RuleSet]) -> RuleSet:
     events: dict[str, Event] = {}
     twice: list[Diagnostic] = []
     for one in sets:
-        for rule in one.rules:
-            if rules.setdefault(rule.qualified, rule) != rule:
-                twice.append(Diagnostic("E0202", f"the rule `{rule.qualified}` is defined twice", rule.span))
+        twice += [
+            Diagnostic("E0202", f"the rule `{rule.qualified}` is defined twice", rule.span)
+            for rule in one.rules
+            if rules.setdefault(rule.qualified, rule) != rule
+        ]
         events.update({e.id: e for e in one.events})
     if twice:
         raise RuleError(twice)
@@ -243,7 +246,8 @@ def _read(path: Path) -> Source | Diagnostic:
         before = raw[: error.start].decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         span = Span(str(path), line, column, len(before), len(before) + 1)
-        return Diagnostic("E0105", "this file is not UTF-8 text", span, "", "", f"the byte 0x{raw[error.start]:02x} can't stand here")
+        hint = f"the byte 0x{raw[error.start]:02x} can't stand here"
+        return Diagnostic("E0105", "this file is not UTF-8 text", span, hint=hint)
 
 
 def _place(path: Path, root: Path) -> str:

@@ -9,10 +9,11 @@ from typing import Final, TypeVar
 from attrs import define, field, frozen
 
 from denpex_rules.accusation import Accusation
-from denpex_rules.clause import Clause, check_gaps, name_of, verb_of
+from denpex_rules.clause import Clause, name_of, verb_of
 from denpex_rules.declaration import Declaration, duration, new_name
 from denpex_rules.errors import Diagnostic, Span
 from denpex_rules.functions import FUNCTIONS, Signature
+from denpex_rules.gap import check_gaps
 from denpex_rules.mistake import Mistakes, did_you_mean
 from denpex_rules.parser import Node, Tree, keywords
 from denpex_rules.rule import (
@@ -176,7 +177,7 @@ class _Rule:
         clause = Clause(scope, self.file.reserved, keys, span_ns, requires=self._requires(body))
         steps, lets = self._ordered(body, scope, clause)
         if span_ns is not None:
-            check_gaps(steps, span_ns, scope)
+            check_gaps(steps, span_ns, self.mistakes)
         rule = self._assemble(name, body, (keys, span_ns or 0), (steps, lets), Accusation(scope, clause))
         sound = len(self.mistakes.found) == before and not self.torn and head is not None
         return rule if sound and any(s.verb == "require" for s in steps) else None
@@ -219,7 +220,8 @@ class _Rule:
         for leaf in node.leaves("NAME"):
             key = next((k for k in KEYS if k == leaf.text), None)
             if leaf.text in _LATER_KEYS:
-                self.mistakes.add("E0901", f"the scope key `{leaf.text}` is not supported yet", leaf.span, f"one of {', '.join(KEYS)}")
+                message = f"the scope key `{leaf.text}` is not supported yet"
+                self.mistakes.add("E0901", message, leaf.span, f"one of {', '.join(KEYS)}")
             elif key is None:
                 hint = did_you_mean(leaf.text, KEYS)
                 self.mistakes.add("E0403", f"`{leaf.text}` is no scope key", leaf.span, f"one of {', '.join(KEYS)}", hint)
@@ -283,7 +285,7 @@ class _Rule:
         quiet_ns = duration(quiet.leaves()[0], self.mistakes) if quiet is not None else None
         status = self.said.get("status")
         since = status.leaf("STRING") if status is not None else None
-        rule = Rule(
+        return Rule(
             id=name,
             pack=self.file.pack,
             title=self._string("title"),
@@ -311,7 +313,6 @@ class _Rule:
             references=tuple(plain(n.leaves("STRING")[0], self.mistakes) for n in body.nodes("ref")),
             span=self._at(),
         )
-        return rule
 
     def _said(self, kind: str, read: Callable[[Node], tuple[T, ...]]) -> tuple[T, ...]:
         node = self.said.get(kind)

@@ -306,7 +306,8 @@ def _hint_word(token: Token, before: Token | None, accepted: frozenset[str]) -> 
         return ""
     if before is not None and before.kind == "string" and before.end == token.start:
         return 'write \\" for a quote inside a text'
-    meant = token.text not in _LOGIC and nearest(token.text, {w for s in accepted for w in _SPELLINGS.get(s, (s,)) if w.isalpha() and w.islower()})
+    spelled = (w for s in accepted for w in _SPELLINGS.get(s, (s,)))
+    meant = token.text not in _LOGIC and nearest(token.text, {w for w in spelled if w.isalpha() and w.islower()})
     if meant:
         return f"did you mean {meant}?"
     if token.text in _LOGIC:

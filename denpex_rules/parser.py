@@ -8,11 +8,12 @@ from functools import cache
 from typing import Final
 
 from attrs import frozen
-from lark import Lark, Token, Tree as LarkTree, UnexpectedInput
+from lark import Lark, Token, UnexpectedInput
+from lark import Tree as LarkTree
 from lark.lexer import Pattern, PatternStr
 
 from denpex_rules.errors import Diagnostic, Source
-from denpex_rules.mistake import WORDS, Failure
+from denpex_rules.mistake import Failure
 from denpex_rules.recovery import Broken, Leaf, Node, Words, recover
 from denpex_rules.shipped import shipped
 

@@ -271,4 +271,3 @@ def _type(name: str, part: Template | Regex, types: Types) -> CaptureType:
     if name not in types:
         raise PatternError(f"capture type `{name}` is not installed", part)
     return types[name]
-

@@ -33,9 +33,9 @@ _NCCL: Final = re.compile(r"nccl[._-](.+?)\.(\d{1,10})", re.IGNORECASE)
 _RAY: Final = re.compile(r"worker-[0-9a-f]{56}-[0-9a-f]{8}-(\d{1,10})")  # the eight digits count Ray's drivers: no job's name
 _GLOG: Final = re.compile(r"[\w-]+\.([^.]+)\.[^.]+\.log\.(?:INFO|WARNING|ERROR|FATAL)\.\d{8}-\d{6}\.(\d{1,10})")
 
-# A name by which people call a machine; `gpu3` and `node` are none.
+# A name by which people call a machine. `gpu3` is a device, `node1` most often the launcher's node rank.
 _MACHINE: Final = (
-    r"(?:(?:\d{1,3}\.){3}\d{1,3}|ip-\d{1,3}(?:-\d{1,3}){3}|(?!gpu[-_]?\d{1,2}(?![\w-]))"
+    r"(?:(?:\d{1,3}\.){3}\d{1,3}|ip-\d{1,3}(?:-\d{1,3}){3}|(?!gpu[-_]?\d{1,2}(?![\w-])|(?:node|host|server)-?\d(?![\w-]))"
     r"(?:node|host|gpu|cpu|cn|nid|dgx|hgx|hpc|compute|server|srv)[a-z0-9-]*\d[a-z0-9-]*)"
 )
 _HOST_IN_NAME: Final = re.compile(r"(?:^|_)(" + _MACHINE + r")(?=[_.]|$)", re.IGNORECASE)

@@ -66,14 +66,15 @@ def _key_field(sighting: Sighting, key: Key) -> object:
 
 def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
     """Yield each key of a rule with the sightings that take part under it, in a stable order."""
-    triggers = timeline.of(rule.trigger.event)
     used = [s for step in rule.steps for s in timeline.of(step.event)]
-    jobs = sorted({s.actor.job for s in used if s.actor.job is not None})
     keys: dict[KeyValue, tuple[tuple[tuple[Key, object], ...], Emitter | None]] = {}
-    for trigger in triggers:
-        own = [(key, _key_field(trigger, key)) for key in rule.keys]
+    jobs: dict[object, list[str | None]] = {}
+    for trigger in timeline.of(rule.trigger.event):
+        own = tuple((key, _key_field(trigger, key)) for key in rule.keys)
         lone = trigger.emitter if any(value is None and key != "job" for key, value in own) else None
-        for job in jobs or (None,):
+        if (own, lone) not in jobs:
+            jobs[own, lone] = _jobs(own, lone, used)
+        for job in jobs[own, lone]:
             if trigger.actor.job not in {None, job}:
                 continue
             fields = tuple((key, job if key == "job" else value) for key, value in own)
@@ -81,6 +82,13 @@ def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
             keys.setdefault(value, (fields, lone))
     for value, (fields, lone) in sorted(keys.items(), key=lambda item: tuple(map(str, item[0]))):
         yield value, Pool(timeline, fields, lone)
+
+
+def _jobs(own: tuple[tuple[Key, object], ...], lone: Emitter | None, used: list[Sighting]) -> list[str | None]:
+    """Return the jobs that sightings with the same other key fields name; [None] when they name none."""
+    others = [(key, value) for key, value in own if key != "job"]
+    fitting = (s for s in used if (lone is None or s.emitter == lone) and all(_fits(key, value, s) for key, value in others))
+    return [*sorted({s.actor.job for s in fitting if s.actor.job is not None})] or [None]
 
 
 def episodes_of(rule: Rule, triggers: Bound) -> list[Bound]:

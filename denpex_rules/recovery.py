@@ -179,10 +179,9 @@ class _Recovery:
         self.diagnostics.append(self.source.diagnostic(code, message, span, expected, hint))
 
     def _unclosed(self, token: Token) -> None:
-        if token.text.startswith('"'):
-            self._error("E0102", "this text is never closed", token, 'a `"` on the same line', 'write \\" for a quote inside a text')
-        else:
-            self._error("E0102", "this regex is never closed", token, "a `/` on the same line", r"write \/ for a slash inside a regex")
+        what, sign = ("text", '"') if token.text.startswith('"') else ("regex", "/")
+        hint = f"write \\{sign} for a {'quote' if what == 'text' else 'slash'} inside a {what}"
+        self._error("E0102", f"this {what} is never closed", token, f"a `{sign}` on the same line", hint)
 
     def _header(self, chunks: list[_Chunk]) -> None:
         if chunks and chunks[0].keyword == "language":
@@ -304,7 +303,8 @@ class _Recovery:
             self._explain(tokens, "detail")
         else:
             hint = f"did you mean {nearest(word.text, self.words.details)}?"
-            self._error("E0101", f"`{word.text}` does not start a line of an event", word, "`like`, `unlike`, `with` or `moment`", hint)
+            message = f"`{word.text}` does not start a line of an event"
+            self._error("E0101", message, word, "`like`, `unlike`, `with` or `moment`", hint)
 
     def _explain(self, tokens: Sequence[Token], construct: str) -> None:
         """Report why tokens do not parse, unless that was said already."""
@@ -323,8 +323,8 @@ def _details(tokens: Sequence[Token], words: Words) -> list[list[Token]]:
     """Cut an event into its head and its detail lines, misspelt ones included."""
     parts: list[list[Token]] = [[tokens[0]]]
     for token in tokens[1:]:
-        misspelt = token.kind == "word" and token.text not in words.keywords and nearest(token.text, words.keywords) in words.details
-        if token.first and (token.text in words.details or misspelt):
+        misspelt = token.text not in words.keywords and nearest(token.text, words.keywords) in words.details
+        if token.first and token.kind == "word" and (token.text in words.details or misspelt):
             parts.append([])
         parts[-1].append(token)
     return parts

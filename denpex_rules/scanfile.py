@@ -106,9 +106,8 @@ def _check_header(body: dict[str, Any], number: int, *, inside: bool) -> None:
     if body.get("format") != FORMAT:
         raise UsageError(f"line {number}: this is not a saved scan")
     if body.get("version") != SCAN_VERSION:
-        raise UsageError(
-            f"line {number}: the scan has version {body.get('version')!r:.20}, this release reads {SCAN_VERSION}; scan the logs again"
-        )
+        other = f"{body.get('version')!r:.20}"
+        raise UsageError(f"line {number}: the scan has version {other}, this release reads {SCAN_VERSION}; scan the logs again")
     if inside:
         raise UsageError(f"line {number}: the section above is cut short: its end line is missing")
 

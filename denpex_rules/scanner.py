@@ -83,7 +83,7 @@ class SourceScanner:
     def snapshot(self) -> Scan:
         """Return what `close` would return now, and stay open."""
         twin = copy.copy(self)
-        twin._state = copy.deepcopy(self._state)  # noqa: SLF001 - the twin is one of us
+        twin._state = copy.deepcopy(self._state)
         return twin.close()
 
     def close(self) -> Scan:

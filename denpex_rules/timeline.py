@@ -207,7 +207,10 @@ class Timeline:
     def proves_absence(self, presence: Presence, event: str) -> bool:
         """Whether a missing line in this emitter's source means that it was not printed."""
         source = self.sources.get(presence.activity.emitter.source)
-        return source is not None and not source.truncated and not any(note == evicted_note(event) for note in source.notes)
+        if source is None or source.truncated:
+            return False
+        named = [note for note in source.notes if note.startswith(_EVICTED)]
+        return source.evicted == 0 or not event or (bool(named) and evicted_note(event) not in named)
 
     def merged(self, presence: Presence) -> bool:
         """Whether the emitter's source lets one line stand for lines of other processes."""
@@ -227,7 +230,10 @@ class Timeline:
 
 def evicted_note(event: str) -> str:
     """Return the note by which a source says that it dropped sightings of an event."""
-    return f"evicted: {event}"
+    return f"{_EVICTED}{event}"
+
+
+_EVICTED = "evicted: "
 
 
 def _collected(activity: Activity) -> bool:

@@ -7,37 +7,15 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.declaration import MAX_DIGITS, duration
+from denpex_rules.constant import RANKS, Typed, a, converted, fit, literal
 from denpex_rules.errors import Span
 from denpex_rules.functions import FUNCTIONS, Signature
 from denpex_rules.mistake import Mistakes, did_you_mean, listed
-from denpex_rules.recovery import Leaf, Node
-from denpex_rules.rule import Call, Condition, Constant, Event, Expression, Operator, Path, Verb
-from denpex_rules.template import plain
-from denpex_rules.values import ACTOR_FIELDS, NUMERIC, CaptureType, parse_bytes, parse_host, parse_pci
+from denpex_rules.recovery import Node
+from denpex_rules.rule import Call, Condition, Constant, Event, Operator, Path, Verb
+from denpex_rules.values import ACTOR_FIELDS, NUMERIC, CaptureType
 
 _OPERATORS: Final[tuple[Operator, ...]] = ("==", "!=", "<", "<=", ">", ">=")
-_A: Final = {
-    "rank": "a rank",
-    "ranks": "a list of ranks",
-    "local_rank": "a local rank",
-    "group_rank": "a rank inside a group",
-    "host": "a host",
-    "device": "a device",
-    "pid": "a process id",
-    "job": "a job",
-    "int": "a number",
-    "float": "a decimal number",
-    "text": "a text",
-    "bytes": "a size",
-    "duration": "a duration",
-    "bool": "a yes or no",
-}
-
-
-def a(base: str) -> str:
-    """Return a base in words, with its article."""
-    return _A.get(base, f"a {base}")
 
 
 def fields_of(event: Event) -> list[str]:
@@ -53,15 +31,6 @@ class Bound:
     verb: Verb
     event: Event | None
     silence: bool = False
-
-
-@frozen
-class Typed:
-    """An expression, its base (None: unknown because of another mistake) and the steps that it depends on."""
-
-    value: Expression
-    base: str | None
-    steps: frozenset[str] = frozenset()
 
 
 @define
@@ -153,7 +122,7 @@ class Scope:
             return self._path(node, own, inside=inside)
         if node.kind == "call":
             return self._call(node, own, inside=inside)
-        return self._literal(node)
+        return literal(node, self.mistakes)
 
     def _path(self, node: Node, own: Event | None, *, inside: bool) -> Typed | None:
         names = node.leaves()
@@ -259,7 +228,7 @@ class Scope:
         for overload in signature.overloads:
             if len(overload) != len(found):
                 continue
-            fitted = [_fit(x, base) for x, base in zip(found, overload, strict=True)]
+            fitted = [converted(x, base) for x, base in zip(found, overload, strict=True)]
             sound = [x for x in fitted if x is not None]
             if len(sound) == len(found):
                 return sound
@@ -267,12 +236,6 @@ class Scope:
         wanted = listed([f"{signature.name}({', '.join(o)})" for o in signature.overloads])
         self.mistakes.add("E0304", f"`{signature.name}` can't be called with {given}", span, wanted)
         return None
-
-    def _literal(self, node: Node) -> Typed:
-        leaf = node.leaves("INT", "FLOAT", "DURATION", "SIZE", "STRING")[0]
-        sign = node.leaf("SIGN")
-        factor = -1 if sign is not None and sign.text == "-" else 1
-        return Typed(_constant(node.kind, leaf, factor, node.span, self.mistakes), _LITERALS[node.kind])
 
     # ---- conditions
 
@@ -302,98 +265,23 @@ class Scope:
             return None
         return Condition(found.value, "==", Constant(value=True, base="bool", span=span), span), found.steps
 
+    def fit(self, typed: Typed, base: str | None) -> Typed:
+        """Return a constant as a value of `base`, anything else as it is; reports what can't be one."""
+        return fit(typed, base, self.types, self.mistakes)
+
     def _comparable(self, left: str | None, operator: Operator, right: str | None, span: Span) -> bool:
         if left is None or right is None:
             return True
         if operator in {"==", "!="} and {left, right} in ({"rank", "ranks"}, {"ranks"}):
             return True
         if left != right:
-            hint = "global, group and local ranks are never the same" if {left, right} <= _RANKS else ""
+            hint = "global, group and local ranks are never the same" if {left, right} <= RANKS else ""
             self.mistakes.add("E0302", f"{a(left)} can't be compared with {a(right)}", span, "", hint)
             return False
         if operator not in {"==", "!="} and left not in NUMERIC:
             self.mistakes.add("E0302", f"{a(left)} has no order: `{operator}` needs numbers", span, "`==` or `!=`")
             return False
         return True
-
-    def fit(self, typed: Typed, base: str | None) -> Typed:
-        """Return a constant as a value of `base`, where it can be one; anything else as it is. Reports what can't be."""
-        if not isinstance(typed.value, Constant) or base is None or typed.base is None:
-            return typed
-        fitted = _fit(typed, "rank" if base == "ranks" else base) or self._of_plugin(typed.value, typed.base, base)
-        if fitted is not None and _admitted(fitted):
-            return fitted
-        if base == "ranks":
-            base = "rank"
-        self._unfit(typed.value, typed.base, base)
-        return evolve(typed, base=None)
-
-    def _of_plugin(self, constant: Constant, kind: str, base: str) -> Typed | None:
-        """Return a text as a value of a plug-in's base, read by the first type that has it."""
-        reader = next((t for t in self.types.values() if t.base == base and base not in _A), None)
-        value = reader.parse(str(constant.value)) if reader is not None and kind == "text" else None
-        return None if value is None or isinstance(value, tuple) else Typed(evolve(constant, value=value, base=base), base)
-
-    def _unfit(self, constant: Constant, kind: str, base: str) -> None:
-        shown, code, hint = str(constant.value), "E0302", ""
-        if kind == "int" and base in {"duration", "bytes"}:
-            units = f"{shown}ms, {shown}s or {shown}m" if base == "duration" else f"{shown}B, {shown}MiB or {shown}GiB"
-            self.mistakes.add("E0303", f"`{shown}` has no unit", constant.span, a(base), f"say which: {units}")
-            return
-        if kind == "int" and base in {"text", "job", "host", "device"}:
-            hint = f'did you mean "{shown}"?'
-        elif kind == "text" and base in NUMERIC and shown.lstrip("-").isdigit():
-            hint = f"did you mean {shown}?"
-        elif kind == base or (kind, base) in {("int", "rank"), ("int", "pid"), ("int", "local_rank"), ("int", "group_rank")}:
-            code = "E0305"
-        elif (kind == "text" and base not in _A) or (kind, base) == ("text", "host"):
-            code = "E0305"
-        self.mistakes.add(code, f"`{shown}` is not {a(base)}", constant.span, a(base), hint)
-
-
-_RANKS: Final = frozenset({"rank", "local_rank", "group_rank", "ranks"})
-_LITERALS: Final = {"integer": "int", "decimal": "float", "duration": "duration", "size": "bytes", "string": "text"}
-
-
-def _constant(kind: str, leaf: Leaf, factor: int, span: Span, mistakes: Mistakes) -> Constant:
-    base = _LITERALS[kind]
-    if kind != "string" and len(leaf.text) > MAX_DIGITS:
-        mistakes.add("E0305", "this number is too long", span, f"at most {MAX_DIGITS} digits")
-        return Constant(0, base, span)
-    if kind == "string":
-        return Constant(plain(leaf, mistakes), base, span)
-    if kind == "duration":
-        return Constant(duration(leaf, mistakes) or 0, base, span)
-    if kind == "size":
-        return Constant(parse_bytes(leaf.text) or 0, base, span)
-    return Constant(factor * (int(leaf.text) if kind == "integer" else float(leaf.text)), base, span)
-
-
-def _fit(typed: Typed, base: str) -> Typed | None:
-    """Return a typed expression as one of `base`, None when it can't be one; an unknown base fits everything."""
-    if typed.base is None or typed.base == base:
-        return typed
-    if not isinstance(typed.value, Constant):
-        return None
-    value = typed.value.value
-    if typed.base == "int" and base in NUMERIC - {"duration", "bytes"}:
-        number = float(value) if base == "float" else value
-        return Typed(evolve(typed.value, value=number, base=base), base)
-    if typed.base == "text" and base in {"host", "device", "job"}:
-        text = str(value)
-        canonical = parse_host(text) if base == "host" else (parse_pci(text) or text) if base == "device" else text
-        return Typed(evolve(typed.value, value=canonical, base=base), base)
-    return None
-
-
-def _admitted(typed: Typed) -> bool:
-    """Whether a constant is a possible value: no rank or process id is negative, no name is empty."""
-    if not isinstance(typed.value, Constant):
-        return True
-    value = typed.value.value
-    if typed.base in _RANKS | {"pid"}:
-        return isinstance(value, int) and value >= 0
-    return typed.base not in {"host", "device", "job"} or bool(value)
 
 
 def _dotted(node: Node) -> str:

@@ -237,10 +237,8 @@ def test_error_records_count_by_shape() -> None:
 
 # ------------------------------------------------------------------ any chunks
 
-_WORDS = st.sampled_from(
-    [b"@5 ", b"@60 ", b"<1> ", b"<2> ", b"+", b"E:", b"I:", b"rank 3 died", b"step 7", b"Traceback", b"Error: x", b"\n", b"\r", b"\0",
-     b"\n", b"12345 ", b"\xff", b"NVRM: Xid 79", b"\n"],
-)  # fmt: skip
+_MARKS = (b"@5 ", b"@60 ", b"<1> ", b"<2> ", b"+", b"E:", b"I:", b"\n", b"\n", b"\n", b"\r", b"\0", b"\xff")
+_WORDS = st.sampled_from((*_MARKS, b"rank 3 died", b"step 7", b"Traceback", b"Error: x", b"12345 ", b"NVRM: Xid 79"))
 _LOGS = st.lists(_WORDS, max_size=60).map(b"".join)
 
 
@@ -354,7 +352,11 @@ def test_emitters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (5, "…5", UNKNOWN),
         (1, "1", UNKNOWN),
     ]
-    assert [(a.emitter.label, a.lines, a.actor.rank) for a in found.sources[0].activities] == [("1", 2, 1), ("2", 1, 2), ("…", 4, None)]
+    assert [(a.emitter.label, a.lines, a.actor.rank) for a in found.sources[0].activities] == [
+        ("1", 2, 1),
+        ("2", 1, 2),
+        ("…", 4, None),
+    ]
     assert "emitters" in found.sources[0].notes[0]
 
 

@@ -1,0 +1,213 @@
+"""Lines of every format, beside what `peel` must make of them; the goldens stand in tests/formats."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from denpex_rules.clock import SECOND, format_time, parse_time
+from denpex_rules.formats import FORMATS, decide, describe, peel
+from denpex_rules.record import Hints, Line
+from denpex_rules.sighting import Actor
+
+GOLDENS = Path(__file__).parent.parent / "formats"
+LAYOUTS = sorted(GOLDENS.glob("*.log"))
+
+
+def render(line: Line) -> str:
+    """Return a peeled line as one row: layout, emitter, actor, severity, kind, time, whether it starts a record, text."""
+    instant = line.instant
+    if not instant.known:
+        time = "-"
+    elif instant.clock == "monotonic":
+        time = f"monotonic {instant.lo / SECOND:.6f}"
+    else:
+        time = f"{instant.clock} {format_time(instant.lo)}..{format_time(instant.hi)}{'' if instant.year else ' no year'}"
+    names = ("rank", "local_rank", "host", "device", "pid", "job")
+    actor = " ".join(f"{n}={v}" for n in names if (v := getattr(line.actor, n)) is not None)
+    cells = (
+        ">".join(line.layout),
+        line.label,
+        actor,
+        line.severity,
+        line.kind,
+        time,
+        "head" if line.head else "continues",
+        f"x{line.repeats}" if line.repeats else "",
+        line.text.decode("utf-8", "backslashreplace").replace("\r", "\\r"),
+    )
+    return " | ".join(cell or "-" for cell in cells)
+
+
+def rows(path: Path) -> list[str]:
+    """Return the rendered lines of a golden's log."""
+    return [render(peel(line)) for line in path.read_bytes().removesuffix(b"\n").split(b"\n")]
+
+
+@pytest.mark.parametrize("path", LAYOUTS, ids=lambda p: p.stem)
+def test_golden(path: Path) -> None:
+    """Every line of the file peels to the row that stands beside it."""
+    assert rows(path) == path.with_suffix(".peeled").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda f: f.name)
+def test_example_has_its_format(form) -> None:
+    """The example of every format is read as that format; of a weak one only where it is enabled."""
+    weak = form.role == "weak"
+    enabled = peel(form.example.encode(), Hints(wrappers=frozenset({form.name}) if weak else frozenset()))
+    assert form.name in enabled.layout
+    if weak:
+        assert form.name not in peel(form.example.encode()).layout
+
+
+def test_describe_lists_every_format_once() -> None:
+    """The documentation's list has each format once, with an example and what it gives."""
+    names = [name for name, _, _ in describe()]
+    assert len(names) == len(set(names)) == len(FORMATS) + 1
+    assert all(example and gives for _, example, gives in describe())
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_peel(line: bytes) -> None:
+    """No bytes make peel fail, and what it calls text is the end of the line without colours."""
+    peeled = peel(line)
+    assert isinstance(peeled.text, bytes)
+    assert line.startswith(b'{"log":') or len(peeled.text) <= len(line)
+
+
+_PARTS = (
+    [f.example.encode() for f in FORMATS]
+    + [b"\r", b" ", b"\x1b[31m", b"Traceback (most recent call last):", b"2.0it/s]", b"{", b"\xff", b"9" * 30]
+    + [b"[rank3]:", b"[E", b"00:00:60", b"9999-99-99 99:99:99,999 ", b"[99999999999.000000] ", b"*" * 90]
+)
+
+
+@given(st.lists(st.sampled_from(_PARTS), max_size=6), st.sampled_from([f.name for f in FORMATS if f.role == "weak"]))
+def test_any_nesting_peels(parts: list[bytes], weak: str) -> None:
+    """Formats put in front of each other in any order never fail, and an instant never ends before it starts."""
+    peeled = peel(b"".join(parts), Hints(wrappers=frozenset({weak})))
+    assert peeled.instant.lo <= peeled.instant.hi
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [b"[rank1]:", b"[", b"(", b"1.0it/s]", b"\r", b"a.", b"a:", b"[a]", b"2026-11-30 10:04:10 ", b"a - ", b"\x1b]", b"- ", b"<3>", b" "],
+)
+def test_long_lines_take_linear_time(unit: bytes) -> None:
+    """Sixteen times the line takes no more than some hundred times the time (a quadratic peel would take 256 times)."""
+    from time import perf_counter  # noqa: PLC0415
+
+    def cost(size: int) -> float:
+        line = unit * (size // len(unit))
+        best = 1e9
+        for _ in range(3):
+            start = perf_counter()
+            peel(line)
+            best = min(best, perf_counter() - start)
+        return best
+
+    assert cost(1 << 18) < 100 * max(cost(1 << 14), 1e-4)
+
+
+# ------------------------------------------------------------------ what the place of a source adds
+
+
+def test_line_goes_before_place() -> None:
+    """A rank in the line wins over the file's; what the line lacks comes from the file."""
+    hints = Hints(Actor(rank=3, host="node-07"), "rank", process=True)
+    line = peel(b"[rank5]: RuntimeError: lost", hints)
+    assert (line.actor.rank, line.actor.host, line.label) == (5, "node-07", "")
+
+
+def test_rank_file_does_not_lend_its_rank_to_the_scheduler() -> None:
+    """A slurmstepd or agent line in a rank's file is not that rank's word."""
+    hints = Hints(Actor(rank=3), "rank", process=True)
+    assert peel(b"slurmstepd: error: Detected 1 oom_kill event", hints).actor.rank is None
+    assert peel(b"step 10", hints).actor.rank == 3
+
+
+def test_seconds_in_a_rank_file_are_no_kernel() -> None:
+    """`[12.345678]` in a file that a rank wrote is a logger's clock, not the kernel's."""
+    line = b"[   12.345678] step 10"
+    assert peel(line).kind == "kernel"
+    assert peel(line, Hints(Actor(rank=3), "rank", process=True)).kind == "rank"
+
+
+def test_other_programs_in_a_kernel_file_are_no_kernel() -> None:
+    """In /var/log/messages only the kernel's own lines are of kind kernel."""
+    hints = Hints(kind="kernel")
+    assert peel(b"Nov 30 10:04:10 node-07 monitor[12]: NVRM: Xid quoted", hints).kind is None
+    assert peel(b"Nov 30 10:04:10 node-07 kernel: NVRM: Xid", hints).kind == "kernel"
+
+
+def test_uptime_belongs_to_its_source() -> None:
+    """Uptime stamps of two sources don't compare."""
+    one, two = (peel(b"[1.000001] x", Hints(domain=d)).instant for d in ("a/dmesg", "b/dmesg"))
+    assert not one.comparable(two)
+
+
+def test_innermost_time_wins() -> None:
+    """A logger's own stamp goes before the journal's; the journal's goes before the kernel's uptime."""
+    inner = peel(b"2026-11-30T10:04:12+00:00 node-07 trainer[7]: 2026-11-30T10:04:10+00:00 ERROR mod x").instant
+    assert inner.lo == parse_time("2026-11-30T10:04:10Z")
+    kernel = peel(b"2026-11-30T10:04:12+00:00 node-07 kernel: [12.000001] x").instant
+    assert (kernel.clock, kernel.lo) == ("wall", parse_time("2026-11-30T10:04:12Z"))
+
+
+# ------------------------------------------------------------------ what only many lines tell
+
+
+def test_decide_enables_srun_label() -> None:
+    """Task labels in front of nearly every line are the launcher's, and number the ranks."""
+    lines = [b"%d: step %d" % (n % 4, n) for n in range(40)]
+    hints = decide(lines)
+    assert hints.wrappers == {"srun_label"}
+    assert peel(lines[3], hints).actor.rank == 3
+    assert peel(lines[3]).actor.rank is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([b"%d: item" % n for n in range(40)], "numbers that never repeat are a list"),
+        ([b"0: a", b"1: b", b"0: c"], "too few lines"),
+        ([b"0: a", b"plain"] * 20, "half of the lines have no label"),
+        ([b"step %d" % n for n in range(40)], "no label at all"),
+        ([b"epoch1: loss %d" % n for n in range(10)], "one label on few lines"),
+    ],
+)
+def test_decide_leaves_text_alone(lines: list[bytes], why: str) -> None:
+    """Weak wrappers stay off without evidence from the whole sample."""
+    assert decide(lines).wrappers == frozenset(), why
+
+
+def test_decide_enables_hosts_of_pdsh() -> None:
+    """Two hosts that alternate in front of all lines are pdsh's."""
+    hints = decide([b"node-0%d: step %d" % (1 + n % 2, n) for n in range(10)])
+    assert peel(b"node-02: step 3", hints).actor.host == "node-02"
+
+
+def test_tasks_that_are_nodes_number_no_ranks() -> None:
+    """Where a launcher's task runs torchrun, its number is not a rank."""
+    lines = [b"%d: [default%d]:step %d" % (n % 2, n % 8, n) for n in range(40)]
+    hints = decide(lines)
+    assert not hints.task_rank
+    line = peel(b"1: step without a tag", hints)
+    assert (line.actor.rank, line.label) == (None, "task1")
+    assert peel(lines[1], hints).label == "task1 default1"
+
+
+def test_same_tag_on_two_hosts_is_two_emitters() -> None:
+    """A local rank's tag behind a host's prefix names the host too."""
+    hints = Hints(wrappers=frozenset({"pdsh"}))
+    labels = {peel(b"node-0%d: [default3]:step" % n, hints).label for n in (1, 2)}
+    assert labels == {"node-01 default3", "node-02 default3"}
+
+
+if __name__ == "__main__":  # rewrite the goldens; read the difference before keeping it
+    for golden in LAYOUTS if "--write" in sys.argv else ():
+        golden.with_suffix(".peeled").write_text("".join(f"{row}\n" for row in rows(golden)), encoding="utf-8")
