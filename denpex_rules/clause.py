@@ -144,8 +144,8 @@ class Clause:
         if verb == "require" and not self.triggered:
             message = "silence can't be the trigger: the first `require` needs an event"
             mistakes.add("E0409", message, node.span, "the name of an event")
-        for extra in (*node.nodes("count", "distinct"), *node.leaves("PICK")):
-            mistakes.add("E0409", "silence is one fact: it is neither counted nor picked", extra.span)
+        for span in [n.span for n in node.nodes("count", "distinct")] + [p.span for p in node.leaves("PICK")]:
+            mistakes.add("E0409", "silence is one fact: it is neither counted nor picked", span)
         window = self._window(node, None)
         wanted = "`silence where rank == … for 60s after …`"
         clause = node.node("for")

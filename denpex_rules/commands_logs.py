@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,7 +17,7 @@ from denpex_rules.errors import UsageError
 from denpex_rules.finding import Report
 from denpex_rules.render import explanation_page, find_renderer, report_page
 from denpex_rules.selection import Form, FormOption, PackOption, ProgramOption, RulesOption, choose_program, find_rule
-from denpex_rules.sighting import Scan
+from denpex_rules.sighting import Emitter, Scan
 
 app: Final = typer.Typer(rich_markup_mode=None)
 
@@ -90,10 +92,36 @@ def correlate(  # noqa: PLR0913
     find_renderer(form)
     options = evolve(read_options(skew, job=job), coverage=coverage)
     compiled = choose_program(rules, program, pack=pack)
-    merged = Scan()
-    for path in sightings:
-        merged = merged.merge(scanfile.load_scan(path))
+    merged = merge_scans({str(path): scanfile.load_scan(path) for path in sightings})
     finish(engine.correlate(merged, compiled, options), form, coverage=coverage)
+
+
+def merge_scans(scans: Mapping[str, Scan]) -> Scan:
+    """Return the union of scans by name.
+
+    Two hosts both have a `kern.log`. Where scans share a source's name, every source is called `scan:source`: taken for one
+    file, the order of its lines would prove what nothing proves.
+    """
+    names = Counter(name for one in scans.values() for name in {source.source for source in one.sources})
+    shared = any(count > 1 for count in names.values())
+    merged = Scan()
+    for name, one in scans.items():
+        merged = merged.merge(_renamed(one, f"{name}:") if shared else one)
+    return merged
+
+
+def _renamed(scan: Scan, prefix: str) -> Scan:
+    def emitter(old: Emitter) -> Emitter:
+        return evolve(old, source=prefix + old.source)
+
+    return Scan(
+        tuple(evolve(s, emitter=emitter(s.emitter)) for s in scan.sightings),
+        tuple(
+            evolve(s, source=prefix + s.source, activities=tuple(evolve(a, emitter=emitter(a.emitter)) for a in s.activities))
+            for s in scan.sources
+        ),
+        tuple(evolve(e, emitter=emitter(e.emitter)) for e in scan.errors),
+    )
 
 
 @app.command(short_help="Show every clause of one rule on these logs.")
@@ -112,7 +140,8 @@ def explain(  # noqa: PLR0913
 ) -> None:
     """Show how every clause of a rule came out on these logs: true, false or undetermined, why, and the nearest miss."""
     compiled = choose_program(rules, program, pack=pack)
-    explanations = engine.explain(logs, compiled, find_rule(compiled, rule).qualified, read_options(skew, year, timezone, job))
+    name = find_rule(compiled, rule).qualified
+    explanations = engine.explain(logs, compiled, name, read_options(skew, year, timezone, job))
     if form is Form.JSON:
         console.write(schema.dump({"explanations": schema.plain(tuple(explanations))}, indent=2) + "\n")
     elif form is Form.JSONL:
@@ -120,5 +149,5 @@ def explain(  # noqa: PLR0913
     elif explanations:
         console.show(explanation_page(explanations))
     else:
-        console.write(f"{rule}: quiet, its trigger was not seen\n")
+        console.write(f"{name}: quiet, its trigger was not seen\n")
     raise typer.Exit(1 if any(item.outcome != "quiet" for item in explanations) else 0)

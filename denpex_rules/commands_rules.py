@@ -35,7 +35,7 @@ def check(
     form: FormOption = Form.TEXT,
 ) -> None:
     """Check rules: syntax, names, types, patterns, examples, bounds. Without paths: those of the project, else the shipped pack."""
-    project = find_project(Path.cwd())
+    project = find_project(Path())
     raise typer.Exit(run_check(paths or (project.rules if project else ()), form, strict=strict))
 
 
@@ -97,7 +97,7 @@ def prove(
 ) -> None:
     """Run fixture cases: logs with a case.toml that says what must be found. Without paths: those of the project."""
     if not cases:
-        project = need_project(Path.cwd())
+        project = need_project(Path())
         cases, rules = list(project.cases), rules or list(project.rules)
     raise typer.Exit(run_cases(cases, choose_program(rules, program, pack=pack), form, shuffle=shuffle))
 
@@ -126,7 +126,7 @@ def _cases_page(results: Sequence[CaseResult], failed: Sequence[CaseResult]) -> 
             page.items(result.why, indent=4)
         page.blank()
     if failed:
-        page.add(f"{len(failed)} of {plural(len(results), 'case')} fail", style="bold red")
+        page.add(f"{len(failed)} of {plural(len(results), 'case')} {'fails' if len(failed) == 1 else 'fail'}", style="bold red")
     else:
         page.add(f"{plural(len(results), 'case')}: all pass", style="bold green")
     return page
@@ -144,7 +144,7 @@ def _case_row(result: CaseResult) -> dict[str, Any]:
 
 def check_project() -> int:
     """Check and test what the current folder's project names, and return the exit code."""
-    project = need_project(Path.cwd())
+    project = need_project(Path())
     if not project.rules and not project.cases:
         raise UsageError("the project names neither rules nor cases")
     code = run_check(project.rules, Form.TEXT) if project.rules else 0

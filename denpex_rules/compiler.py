@@ -19,7 +19,7 @@ from denpex_rules.pattern import EventPattern, PatternError, Types, compile_even
 from denpex_rules.program import LiteralEntry, Pack, Program, RootClass
 from denpex_rules.record import NO_HINTS
 from denpex_rules.rule import SEVERITIES, SILENCE, Alternative, Event, Regex, Rule, RuleSet, Sequence, Step
-from denpex_rules.taxonomy import Taxonomy
+from denpex_rules.taxonomy import Taxonomy, shipped_taxonomy
 from denpex_rules.values import BUILTIN
 
 LANGUAGE: Final = 1
@@ -40,7 +40,8 @@ def compile_rules(
 
     Args:
         rules: checked rules and the events that they use.
-        taxonomy: the classes that rules may name; what it says about those that they do name goes into the program.
+        taxonomy: the classes that rules may name, the shipped ones by default; what it says about those that they do name goes
+            into the program.
         types: every capture type that patterns may name; those of plug-ins included.
         packs: versions of the packs by name.
         sources: the texts of the rule files by path, for diagnostics that quote them.
@@ -57,7 +58,7 @@ def compile_rules(
         rules.rules,
         rules.events,
         tuple(_literal_table(rules.events)),
-        tuple(_classes(rules.rules, taxonomy)) if taxonomy else (),
+        tuple(_classes(rules.rules, shipped_taxonomy() if taxonomy is None else taxonomy)),
         tuple(Pack(name, versions.get(name, "")) for name in names),
         LANGUAGE,
         types,

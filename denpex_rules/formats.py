@@ -35,6 +35,7 @@ _BRACKET: Final = ord("[")
 _END: Final = 256  # what "the next byte" is at the end of a line
 _BARE: Final = frozenset({"iso", "iso_bracket", "syslog_stamp"})  # a stamp alone: what it stands in front of may say more
 _NO_EMITTER: Final = _BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
+_EVERY_LINE: Final = frozenset({"glog", "vllm"})  # loggers that put their prefix on every line of a record
 
 # Where a record can begin inside a line: behind a carriage return, behind a progress bar, at a rank's or c10d's own prefix.
 _GLUED: Final = re.compile(
@@ -217,10 +218,15 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
         if inner.stamp is not None or inner.severity is not None or inner.rank is not None:
             ranks |= {inner.rank} - {None}
             last = inner
-    if last is not None and not into.leaf:
+    if last is None:
+        return
+    first = into.stamp
+    if not into.leaf:
         into.adopt(last)
     if len(ranks) > 1:
         into.rank, into.tag, into.several = None, "", True
+        if first is not None and last.stamp is not None and first.comparable(last.stamp):
+            into.stamp = evolve(first, lo=min(first.lo, last.stamp.lo), hi=max(first.hi, last.stamp.hi))
 
 
 def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
@@ -235,8 +241,10 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
         severity = severity_at(text, after)
     if severity is None and (_TRACEBACK in text or (kind == "kernel" and b"*ERROR*" in text)):
         severity = "error"
-    indented = text.startswith(b"  ", after) and into.layout[-1:] != ("megatron",)
-    head = not (indented if into.leaf else continues(text, 0))
+    if into.leaf:
+        head = not (into.layout[-1] in _EVERY_LINE and text.startswith(b"  ", after))
+    else:
+        head = not continues(text, 0)
     repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
     return Line(
         text,
@@ -261,13 +269,15 @@ def _said(text: bytes, after: int, into: Prefixes) -> Kind | None:
 
 def _label(into: Prefixes, kind: Kind | None, hints: Hints) -> str:
     """Return what tells the line's emitter from others in its source: the place around, the launcher's task, the process itself."""
-    label = into.tee or into.tag or into.process or ("agent" if kind == "agent" else "")
+    label = into.tee or into.tag or into.process or ("agent" if kind == "agent" and into.leaf else "")
     if into.task is not None:
         task = f"task{into.task}"
         label = f"{task} {label}" if label and (into.tee or not hints.task_rank) else task
     if into.ident:
         label = f"{into.ident} {label}" if label else into.ident
-    return f"{label}/{into.stream}" if into.stream else label
+    if into.stream:
+        label = f"{label}/{into.stream}" if label else into.stream
+    return label
 
 
 def _who(into: Prefixes, kind: Kind | None, hints: Hints) -> Actor:

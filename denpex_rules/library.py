@@ -159,6 +159,7 @@ class _Collection:
     lowered: list[Lowered] = field(factory=list)
     diagnostics: list[Diagnostic] = field(factory=list)
     _first: dict[str, Rule] = field(factory=dict)
+    _read_already: set[Path] = field(factory=set)
 
     def add(self, source: Source, place: str, world: World) -> Lowered:
         """Add the text of one file. Its rules must not be defined elsewhere."""
@@ -174,7 +175,7 @@ class _Collection:
 
     def add_file(self, path: Path) -> None:
         """Add one file; inside a pack's folder it may use that pack's building blocks."""
-        root = _root(path.resolve())
+        root = _root(path.absolute())
         if root is None:
             source = self._read(path)
             if source is not None:
@@ -183,18 +184,22 @@ class _Collection:
             self._add_from(root, [path])
 
     def add_folder(self, root: Path) -> None:
-        """Add all files of a pack."""
+        """Add all files of a pack, or of a folder inside one."""
         files = sorted(p for p in root.rglob(f"*{SUFFIX}") if p.is_file())
         if not files:
             raise UsageError(f"there is no {SUFFIX} file in {root}")
-        self._add_from(root, files)
+        self._add_from(_root(root.absolute() / SUFFIX) or root, files)
 
     def _add_from(self, root: Path, files: Iterable[Path]) -> None:
         own = _shipped_lib() if _is_shipped(root) else _lib(root, self.pack)
         self.diagnostics += own.diagnostics
-        world = _world(root, own)
+        try:
+            world = _world(root, own)
+        except RuleError as error:  # the pack's classes: without them nothing can be said about its rules
+            self.diagnostics += error.diagnostics
+            return
         for path in files:
-            place = _place(path.resolve(), root.resolve())
+            place = _place(path.absolute(), root.absolute())
             if place.startswith(f"{LIB}."):
                 prefix = f"{self.pack}:{place}#"
                 self.lowered.append(Lowered(shared=tuple(e for e in own.shared.values() if e and e.id.startswith(prefix))))
@@ -211,6 +216,10 @@ class _Collection:
                 self.diagnostics.append(source.diagnostic("E0605", message, rule.span, f"`rule {place}`", hint))
 
     def _read(self, path: Path) -> Source | None:
+        """Return a file's text; None when it is no text, or was read already because the paths overlap."""
+        if path.absolute() in self._read_already:
+            return None
+        self._read_already.add(path.absolute())
         source = _read(path)
         if isinstance(source, Diagnostic):
             self.diagnostics.append(source)

@@ -72,10 +72,11 @@ class LineSplitter:
         if self._length <= LINE_LIMIT:
             self._head += piece
             return
-        self._tail += piece
-        if len(self._head) > KEPT:
-            self._tail[:0] = self._head[KEPT:]
+        if not self._tail:  # the line outgrows the limit here: its first bytes are the head, all others the tail
+            self._head += piece
+            piece = bytes(self._head[KEPT:])
             del self._head[KEPT:]
+        self._tail += piece
         if len(self._tail) > 2 * LINE_LIMIT:  # now and then, so that the copying stays linear
             del self._tail[:-KEPT]
 

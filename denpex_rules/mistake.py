@@ -178,7 +178,9 @@ def explain(source: Source, tokens: Sequence[Token], failure: Failure, keywords:
     message = f"`{_short(token.text)}` can't stand here"
     if index > 0:
         message += f" in `{tokens[0].text}`"
-    accepted = failure.accepted if failure.at <= token.start else frozenset({"NAME"})  # stuck inside a number such as 5min
+    accepted = failure.accepted
+    if failure.at > token.start:  # stuck inside a piece: a number such as 5min, or == for =
+        accepted = frozenset({"=" if token.text == "==" else "NAME"})
     expected, hint = _expected(tokens, index, accepted), _hint(tokens, index, accepted)
     if re.fullmatch(r"did you mean \d+[a-z]+\?", hint):
         expected = WORDS["DURATION"]
@@ -227,6 +229,9 @@ def _misspelt_before(tokens: Sequence[Token], index: int, keywords: Collection[s
         return None
     if token.text in _LOGIC:
         return token, _NO_LOGIC
+    if tokens[index - 2].text in {"onset", "else"}:
+        meant = nearest(token.text, _SPELLINGS["LOOK"])
+        return (token, f"did you mean {meant}?") if meant else None
     if tokens[index - 2].text in AFTER or (index < len(tokens) and tokens[index].text in {".", ",", "=", "("}):
         return None
     meant = nearest(token.text, _CLAUSES | {"error", "warning", "fatal", "info", "expensive"})

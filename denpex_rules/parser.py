@@ -11,6 +11,7 @@ from attrs import frozen
 from lark import Lark, Token, UnexpectedInput
 from lark import Tree as LarkTree
 from lark.lexer import Pattern, PatternStr
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from denpex_rules.errors import Diagnostic, Source
 from denpex_rules.mistake import Failure
@@ -87,8 +88,13 @@ def keywords() -> frozenset[str]:
 def _first(construct: str) -> frozenset[str]:
     """Return the words with which a construct may start."""
     terminals = {t.name: t.pattern for t in _lark().terminals}
-    accepted = _lark().parse_interactive("", start=construct).accepts()
+    accepted = _accepted(_lark().parse_interactive("", start=construct))
     return frozenset(w for name in accepted if name in terminals for w in _written(terminals[name]))
+
+
+def _accepted(run: InteractiveParser) -> frozenset[str]:
+    """Return the terminals that a parser would take now."""
+    return frozenset(run.accepts())  # type: ignore[no-untyped-call]
 
 
 def _symbols(terminals: Iterable[str]) -> frozenset[str]:
@@ -123,7 +129,7 @@ def _failure(text: str, offset: int, construct: str) -> Failure:
             pass
     except UnexpectedInput as error:
         at = len(text) if error.pos_in_stream is None else error.pos_in_stream
-    return Failure(offset + at, _symbols(run.accepts()))
+    return Failure(offset + at, _symbols(_accepted(run)))
 
 
 def _convert(source: Source, tree: LarkTree[Token], offset: int, depth: int = 0) -> Node | Failure:

@@ -44,7 +44,7 @@ def need_project(folder: Path) -> Project:
     """Return the project of `folder`. Raises UsageError where it has none."""
     project = find_project(folder)
     if project is None:
-        raise UsageError(f"no paths are given, and {folder} has neither {OWN_FILE} nor [tool.rulecheck] in {SHARED_FILE}")
+        raise UsageError(f"no paths are given, and {folder.resolve()} has neither {OWN_FILE} nor [tool.rulecheck] in {SHARED_FILE}")
     return project
 
 

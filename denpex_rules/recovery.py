@@ -256,6 +256,7 @@ class _Recovery:
             head, body = last.children
             self.head = head if isinstance(head, Node | Broken) else None
             self.body = list(body.children) if isinstance(body, Node) else []
+            self.opener = chunk.tokens[0]
             self._statement(chunk)
         else:
             self.items.append(_broken(self.source, chunk))

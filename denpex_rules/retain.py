@@ -129,7 +129,7 @@ class Shelf:
             self._shrink()
 
     def _shrink(self) -> None:
-        self._limit //= 2
+        self._limit = max(FEWEST, self._limit // 2)
         for row in self._rows.values():
             row.shrink(self._limit - 1)
         self._count = sum(map(len, self._rows.values()))

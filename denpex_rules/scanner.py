@@ -30,6 +30,7 @@ from denpex_rules.retain import Errors, Gap, Kept, Shelf
 from denpex_rules.rule import SEVERITIES, Kind, LogSeverity
 from denpex_rules.sighting import MAX_RUNS, TEXT_LIMIT, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 
+STEP: Final = 64 * 1024  # bytes that are cut into lines at once: a chunk may hold nothing but newlines
 SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
 SAMPLE_BYTES: Final = 256 * 1024
 RECORD_LINES: Final = 200  # a longer record is cut into several
@@ -71,8 +72,8 @@ class SourceScanner:
 
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes of the source. Damage never raises: it is noted in the coverage."""
-        for start in range(0, len(chunk), LINE_LIMIT):
-            self._read(self._state.splitter.feed(chunk[start : start + LINE_LIMIT]))
+        for start in range(0, len(chunk), STEP):
+            self._read(self._state.splitter.feed(chunk[start : start + STEP]))
 
     def note(self, text: str, *, truncated: bool = False) -> None:
         """Add a note to the source's coverage; `truncated` says that bytes are missing."""
@@ -119,10 +120,14 @@ class SourceScanner:
             self._take(sample)
 
     def _take(self, lines: list[PhysicalLine]) -> None:
-        """Peel whole lines, look for literals in all of them at once, and hand each to its emitter."""
-        if not lines:
+        """Peel whole lines, look for literals in all of them at once, and hand each to its emitter.
+
+        A blank line without a stamp tells nothing, not even which emitter it is from.
+        """
+        read = (self._piece(line) for line in lines if line.tail or line.data.strip())
+        pieces = [p for p in read if p.line.instant.known or p.text.strip()]
+        if not pieces:
             return
-        pieces = [self._piece(line) for line in lines]
         hits: dict[int, set[int]] = {}
         ends = list(accumulate(len(p.text) + 1 for p in pieces))
         row = 0

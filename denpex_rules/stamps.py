@@ -123,9 +123,9 @@ def uptime(seconds: bytes, fraction: bytes, domain: str) -> Instant | None:
 
 def arrival(stamp: Instant | None) -> Instant | None:
     """Return what a wrapper's stamp tells of its line: written at most LAG before it, not later."""
-    if stamp is None or stamp.clock != "wall":
-        return stamp
-    return Instant(stamp.lo - LAG, stamp.hi, "arrival")
+    if stamp is None:
+        return None
+    return evolve(stamp, lo=stamp.lo - LAG, clock="arrival" if stamp.clock == "wall" else stamp.clock)
 
 
 def with_year(stamp: Instant, near: Instant) -> Instant:

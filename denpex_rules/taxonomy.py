@@ -116,7 +116,7 @@ class _Reader:
 
     def read(self, document: dict[str, Any]) -> dict[str, FailureClass]:
         tables = document.get("class", [])
-        if set(document) - {"version", "class"} or not isinstance(tables, list):
+        if set(document) - {"version", "class"} or not (isinstance(tables, list) and all(isinstance(t, dict) for t in tables)):
             self.error("", "a taxonomy holds `version` and `[[class]]` tables only")
             return {}
         found: dict[str, FailureClass] = {}
@@ -125,8 +125,7 @@ class _Reader:
             if name in found:
                 self.error(name, f"the class `{name}` is defined twice")
             elif self._sound(name, table):
-                lists = {k: tuple(table.get(k, ())) for k in _LISTS}
-                found[name] = FailureClass(**{k: table[k] for k in (*_TEXTS, *_CLOSED)}, **lists)
+                found[name] = _class(table)
         return found
 
     def _sound(self, name: str, table: dict[str, Any]) -> bool:
@@ -145,3 +144,18 @@ class _Reader:
         for key in set(table) - {*_TEXTS, *_CLOSED, *_LISTS}:
             self.error(name, f"the class `{label}` has an unknown field `{key}`")
         return len(self.diagnostics) == before
+
+
+def _class(table: dict[str, Any]) -> FailureClass:
+    """Return the class of a table that is sound."""
+    return FailureClass(
+        id=table["id"],
+        title=table["title"],
+        definition=table["definition"],
+        layer=table["layer"],
+        role=table["role"],
+        scope=table["scope"],
+        accuse=table["accuse"],
+        signals=tuple(table.get("signals", ())),
+        upstream=tuple(table.get("upstream", ())),
+    )

@@ -263,7 +263,7 @@ class Scope:
             message = f"{a(found.base or '')} is no condition by itself"
             self.mistakes.add("E0302", message, span, "a comparison such as rank == …")
             return None
-        return Condition(found.value, "==", Constant(value=True, base="bool", span=span), span), found.steps
+        return Condition(found.value, "==", Constant(1, "bool", span), span), found.steps
 
     def fit(self, typed: Typed, base: str | None) -> Typed:
         """Return a constant as a value of `base`, anything else as it is; reports what can't be one."""

@@ -128,7 +128,7 @@ def _scaled(unit: str) -> Callable[[str], int | None]:
 
 def _clock_span(text: str) -> int | None:
     parts = [float(p) for p in text.split(":")]
-    return round(sum(p * 60**i for i, p in enumerate(reversed(parts))) * SECOND)
+    return round(sum(p * 60.0**i for i, p in enumerate(reversed(parts))) * SECOND)
 
 
 _NUMBER = r"\d+(?:\.\d+)?"

@@ -89,7 +89,8 @@ def _task(m: Match, into: Prefixes) -> None:
     "pdsh",
     "",
     LOWER + UPPER,
-    rb"(?!\w{1,40}(?:Error|Exception|Warning)\b)([A-Za-z][\w.-]{0,250}\d[\w.-]{0,64}): ",
+    rb"(?!\w{1,40}(?:Error|Exception|Warning)\b|(?:epoch|step|iter|rank|loss|layer|batch|gpu|val|test)\w{0,8}[-_.]?\d{1,9}: )"
+    rb"([A-Za-z][\w.-]{0,250}\d[\w.-]{0,64}): ",
     "node-07: step 10",
     "host",
 )

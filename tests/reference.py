@@ -6,18 +6,19 @@ index in `Case.sightings`. Built-in functions are out of scope: a case gives the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from operator import ge, gt, le, lt
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from case import Case, Outcome, Truth, Verdict
 from denpex_rules.clock import Instant
 from denpex_rules.rule import SILENCE, Anchor, Condition, Constant, Count, Expression, Path, Step
 from denpex_rules.sighting import Activity, Emitter, Sighting, SourceCoverage
 from denpex_rules.values import ACTOR_FIELDS, Value
-from case import Case, Outcome, Truth, Verdict
 
 T: Final = "true"
 F: Final = "false"
@@ -53,6 +54,7 @@ class Point:
     """A time with its place. `ordinal` is None where line order says nothing: a moment, an anchor with an offset."""
 
     instant: Instant
+    rank: int | None
     host: str | None
     emitter: Emitter
     ordinal: int | None = None
@@ -60,7 +62,8 @@ class Point:
 
 def margin(a: Point, b: Point, skew: int) -> int:
     """Return how far the clocks of two points may be apart (2.2)."""
-    return 0 if a.emitter == b.emitter or (a.host is not None and a.host == b.host) else skew
+    same = a.emitter == b.emitter or (a.host is not None and a.host == b.host) or (a.rank is not None and a.rank == b.rank)
+    return 0 if same else skew
 
 
 def same_line_order(a: Point, b: Point) -> bool:
@@ -102,13 +105,13 @@ class Scope:
         return self.case.sightings[index]
 
     def of(self, event: str) -> Indices:
-        """Return the sightings of an event, ordered, each copy once."""
-        return ordered(self.case, without_copies(self.case, [i for i in self.pool if self[i].event == event]))
+        """Return the sightings of an event, ordered."""
+        return ordered(self.case, [i for i in self.pool if self[i].event == event])
 
     def point(self, index: int) -> Point:
         """Return a sighting's own time."""
         seen = self[index]
-        return Point(seen.instant, seen.actor.host, seen.emitter, seen.ordinal)
+        return Point(seen.instant, seen.actor.rank, seen.actor.host, seen.emitter, seen.ordinal)
 
 
 def scopes(case: Case) -> list[Scope]:
@@ -117,7 +120,8 @@ def scopes(case: Case) -> list[Scope]:
     places = [k for k in keys if k != "job"]
     events = {step.event for step in case.rule.steps}
     groups: dict[tuple[object, ...], list[int]] = {}
-    for index, seen in enumerate(case.sightings):
+    for index in without_copies(case, originals(case)):
+        seen = case.sightings[index]
         if seen.event in events:
             part = tuple(getattr(seen.actor, k) for k in places)
             groups.setdefault((part, seen.emitter if None in part else None), []).append(index)
@@ -131,14 +135,34 @@ def scopes(case: Case) -> list[Scope]:
     return found
 
 
+def originals(case: Case) -> list[int]:
+    """Return the sightings without the streams that are whole copies of another stream of the same rank (4.3)."""
+    streams: dict[Emitter, list[int]] = {}
+    for index, seen in enumerate(case.sightings):
+        streams.setdefault(seen.emitter, []).append(index)
+
+    def content(stream: list[int]) -> Counter[object]:
+        lines = (case.sightings[i] for i in stream)
+        return Counter((s.event, s.instant, frozenset(s.fields.items()), s.text) for s in lines)
+
+    kept: list[Emitter] = []
+    for emitter in sorted(streams, key=lambda e: (-len(streams[e]), e.source, e.label)):
+        ranks = {case.sightings[i].actor.rank for i in streams[emitter]}
+        rank = next(iter(ranks)) if len(ranks) == 1 else None
+        others = [e for e in kept if e.source != emitter.source and {case.sightings[i].actor.rank for i in streams[e]} == {rank}]
+        if rank is None or not any(content(streams[emitter]) <= content(streams[e]) for e in others):
+            kept.append(emitter)
+    return [i for i, seen in enumerate(case.sightings) if seen.emitter in kept]
+
+
 def without_copies(case: Case, indices: list[int]) -> list[int]:
-    """Return sightings of one event, those that several files hold once (4.3)."""
+    """Return sightings, those that several files hold once (4.3)."""
     kept: list[int] = []
     copies: dict[object, dict[Emitter, list[int]]] = {}
     for index in indices:
         seen = case.sightings[index]
         if seen.instant.known:
-            face = (seen.actor, seen.instant, frozenset(seen.fields.items()), seen.text)
+            face = (seen.event, seen.actor, seen.instant, frozenset(seen.fields.items()), seen.text)
             copies.setdefault(face, {}).setdefault(seen.emitter, []).append(index)
         else:
             kept.append(index)
@@ -235,6 +259,41 @@ def compare(operator: str, left: Value | None, right: Value | None) -> Truth:
     return T if equal == (operator == "==") else F
 
 
+def one_process(case: Case, emitter: Emitter) -> bool:
+    """Whether an emitter is one process: it is not the unlabelled rest of a source that shows several ranks (10)."""
+    seen = {s.actor.rank for s in case.sightings if s.source == emitter.source}
+    read = {a.actor.rank for _, a in activities(case) if a.emitter.source == emitter.source}
+    return bool(emitter.label) or len((seen | read) - {None}) < 2
+
+
+def speaker(scope: Scope, condition: Condition, bound: Bound) -> Emitter | None:
+    """Return the emitter that stands for an unknown actor in `f == step.f` and `f != step.f` (10), None where none does."""
+    left, right = condition.left, condition.right
+    if condition.operator not in ("==", "!=") or not isinstance(left, Path) or not isinstance(right, Path):
+        return None
+    held = bound.get(right.name)
+    if left.field is not None or right.field != left.name or left.name not in ("rank", "local_rank", "host", "pid") or not held:
+        return None
+    emitter = scope[held[0]].emitter
+    return emitter if field_of(scope[held[0]], left.name) is None and one_process(scope.case, emitter) else None
+
+
+def names_no_job(case: Case) -> bool:
+    """Whether no line at all names a job: all that was collected is of one (10)."""
+    return all(s.actor.job is None for s in case.sightings) and all(a.actor.job is None for _, a in activities(case))
+
+
+def holds(scope: Scope, condition: Condition, index: int, bound: Bound) -> Truth:
+    """Return the truth of a condition for a candidate (10)."""
+    left, right = resolve(scope, condition.left, bound, index), resolve(scope, condition.right, bound, index)
+    if left is None and right is None:
+        if condition.operator == "==" and condition.left == Path("job") and names_no_job(scope.case):
+            return T
+        if speaker(scope, condition, bound) == scope[index].emitter:
+            return T if condition.operator == "==" else F
+    return compare(condition.operator, left, right)
+
+
 # ------------------------------------------------------------------ 2.5 anchors, 3. windows
 
 
@@ -266,9 +325,9 @@ def anchor_point(scope: Scope, anchor: Anchor, bound: Bound) -> Point | None:
         offset += sign * value
     if instant is None:
         return None
-    place = scope.point(held[0])
     exact = anchor.moment == "time" and offset == 0
-    return Point(instant.shift(offset), place.host, place.emitter, place.ordinal if exact else None)
+    place = scope.point(held[0])
+    return evolve(place, instant=instant.shift(offset), ordinal=place.ordinal if exact else None)
 
 
 def in_window(scope: Scope, step: Step, index: int, bound: Bound) -> Truth:
@@ -277,10 +336,8 @@ def in_window(scope: Scope, step: Step, index: int, bound: Bound) -> Truth:
         return T
     moment = moment_of(scope, index, step.window.moment)
     place = scope.point(index)
-    if moment is None:
-        here = None
-    else:
-        here = Point(moment, place.host, place.emitter, place.ordinal if step.window.moment == "time" else None)
+    exact = step.window.moment == "time"
+    here = None if moment is None else evolve(place, instant=moment, ordinal=place.ordinal if exact else None)
     lo, hi, skew = step.window.lo, step.window.hi, scope.case.skew
     after = T if lo is None else not_before(here, anchor_point(scope, lo, bound), skew)
     before = T if hi is None else not_before(anchor_point(scope, hi, bound), here, skew)
@@ -289,8 +346,7 @@ def in_window(scope: Scope, step: Step, index: int, bound: Bound) -> Truth:
 
 def fits(scope: Scope, step: Step, index: int, bound: Bound) -> Truth:
     """Say whether a sighting is what the step asks for: its `where` and its window."""
-    where = [compare(c.operator, resolve(scope, c.left, bound, index), resolve(scope, c.right, bound, index)) for c in step.where]
-    return all_of((*where, in_window(scope, step, index, bound)))
+    return all_of((*(holds(scope, c, index, bound) for c in step.where), in_window(scope, step, index, bound)))
 
 
 def refers_to_unbound(step: Step, bound: Bound) -> bool:
@@ -355,13 +411,14 @@ def sides(scope: Scope, step: Step, bound: Bound) -> tuple[Side, Side] | None:
 
 def covers(case: Case, activity: Activity, lo: Side, hi: Side) -> bool:
     """Whether what was read of an activity covers a window."""
-    bounds = [s for s in (lo, hi) if s is not None]
-    if nothing_is_timed(case) or not bounds:
+    sides = [side for side in (lo, hi) if side is not None]
+    if nothing_is_timed(case) or not sides:
         return True
     read = extent(case, activity)
-    if read is None or not all(activity.frame.comparable(b) for b in bounds):
+    if read is None or not all(activity.frame.comparable(side) for side in sides):
         return False
-    return read[0] <= bounds[0].lo and bounds[-1].hi <= read[1]
+    bounds = ([lo.lo] if lo else []) + ([hi.hi] if hi else [])
+    return all(read[0] <= bound <= read[1] for bound in bounds)
 
 
 def key_part(scope: Scope, name: str) -> Value | None:
@@ -375,21 +432,47 @@ def names_own(condition: Condition, name: str) -> bool:
     return condition.operator == "==" and isinstance(left, Path) and left.field is None and left.name == name
 
 
-def named(scope: Scope, step: Step, bound: Bound, name: str) -> list[Value | None]:
-    """Return what the step's `where` wants `name` to be, one entry a condition, None where that is unknown."""
-    return [resolve(scope, c.right, bound) for c in step.where if names_own(c, name)]
+@frozen
+class Asked:
+    """Whose logs a step asks for (5.2); None: anyone's."""
+
+    ranks: frozenset[Value]
+    hosts: frozenset[Value]
+    emitters: frozenset[Emitter]
+    job: Value | None
+
+    def admits(self, activity: Activity) -> bool:
+        """Whether an activity is of all that is asked for, and not of another job."""
+        actor = activity.actor
+        return (
+            all(actor.rank == rank for rank in self.ranks)
+            and all(actor.host == host for host in self.hosts)
+            and all(activity.emitter == emitter for emitter in self.emitters)
+            and (self.job is None or actor.job in (None, self.job))
+        )
 
 
-def sets(values: Iterable[Value | None]) -> list[tuple[Value, ...]]:
-    """Return each known value as the tuple of ranks (or hosts) that it admits."""
-    return [value if isinstance(value, tuple) else (value,) for value in values if value is not None]
-
-
-def is_asked(scope: Scope, activity: Activity, ranks: list[tuple[Value, ...]], hosts: list[tuple[Value, ...]]) -> bool:
-    """Whether an activity is of the named ranks and hosts, and not of another job than the key's."""
-    job, actor = key_part(scope, "job"), activity.actor
-    same_job = job is None or actor.job in (None, job)
-    return same_job and all(actor.rank in r for r in ranks) and all(actor.host in h for h in hosts)
+def asked(scope: Scope, step: Step, bound: Bound, *, by_key: bool) -> Asked | None:
+    """Return whose logs a step asks for by its `where` and the rule's key, None where the actor is unknown."""
+    named: dict[str, set[Value]] = {"rank": set(), "host": set()}
+    emitters: set[Emitter] = set()
+    for name, condition in product(named, step.where):
+        if names_own(condition, name):
+            value = resolve(scope, condition.right, bound)
+            if isinstance(value, tuple) and len(value) == 1:
+                value = value[0]
+            emitter = speaker(scope, condition, bound) if value is None else None
+            if emitter is not None:
+                emitters.add(emitter)
+            elif value is None or isinstance(value, tuple):
+                return None
+            else:
+                named[name].add(value)
+    if by_key:
+        for name in named:
+            value = key_part(scope, name)
+            named[name] |= set() if value is None else {value}
+    return Asked(frozenset(named["rank"]), frozenset(named["host"]), frozenset(emitters), key_part(scope, "job"))
 
 
 def whose(activity: Activity) -> object:
@@ -400,29 +483,24 @@ def whose(activity: Activity) -> object:
 
 def absence(scope: Scope, step: Step, bound: Bound) -> Truth:
     """Return false where it is proven that nothing fits the step, else undetermined (5)."""
-    window = sides(scope, step, bound)
-    if window is None or refers_to_unbound(step, bound):
+    window, whom = sides(scope, step, bound), asked(scope, step, bound, by_key=True)
+    if window is None or whom is None or refers_to_unbound(step, bound):
         return U
     kinds = set(scope.case.events[step.event].kinds) or {a.kind for _, a in activities(scope.case)}
-    return F if kinds and all(is_covered(scope, step, bound, kind, window) for kind in kinds) else U
+    return F if kinds and all(is_covered(scope.case, kind, whom, window) for kind in kinds) else U
 
 
-def is_covered(scope: Scope, step: Step, bound: Bound, kind: str | None, window: tuple[Side, Side]) -> bool:
-    """Whether the sources of one kind that the step asks for cover a window (5.2)."""
-    case = scope.case
-    ranks, hosts = (sets([*named(scope, step, bound, name), key_part(scope, name)]) for name in ("rank", "host"))
+def is_covered(case: Case, kind: str | None, whom: Asked, window: tuple[Side, Side]) -> bool:
+    """Whether the sources of one kind that a step asks for cover a window (5.2)."""
     covered: dict[object, bool] = {}
     for source, activity in activities(case):
-        if activity.kind == kind and is_asked(scope, activity, ranks, hosts):
+        if activity.kind == kind and whom.admits(activity):
             proof = intact(source) and covers(case, activity, *window)
             covered[whose(activity)] = covered.get(whose(activity), False) or proof
     if nothing_is_timed(case):
         return any(covered.values())
-    expected: set[object] = set()
-    if kind == "rank" and ranks:
-        expected = set(ranks[0]).intersection(*ranks)
-    elif kind == "rank" and not hosts and case.world_size is not None:
-        expected = set(range(case.world_size))
+    anyone = not whom.ranks and not whom.hosts and not whom.emitters
+    expected = set(range(case.world_size)) if kind == "rank" and anyone and case.world_size is not None else set()
     return bool(covered) and all(covered.values()) and expected <= set(covered)
 
 
@@ -482,7 +560,8 @@ def runs_of(scope: Scope, timed: list[Activity], start: Point, length: int) -> t
     before, inside, after, doubtful = [], [], [], []
     begin, end = start.instant.hi, start.instant.hi + length
     for activity in timed:
-        gap = margin(Point(activity.frame, activity.actor.host, activity.emitter), start, scope.case.skew)
+        place = Point(activity.frame, activity.actor.rank, activity.actor.host, activity.emitter)
+        gap = margin(place, start, scope.case.skew)
         for lo, hi in activity.runs:
             wholly = reaches(lo, begin + gap) and reaches(end - gap, hi)
             if wholly or min(hi, end - gap) - max(lo, begin + gap) > activity.floor:
@@ -499,10 +578,10 @@ def runs_of(scope: Scope, timed: list[Activity], start: Point, length: int) -> t
 def silence(scope: Scope, step: Step, bound: Bound) -> Truth:
     """Say whether an actor was silent over `[A.hi, A.hi + D]` (8)."""
     start = anchor_point(scope, step.window.lo, bound) if step.window and step.window.lo else None
-    ranks, hosts = named(scope, step, bound, "rank"), named(scope, step, bound, "host")
-    mine = [(s, a) for s, a in activities(scope.case) if a.runs and is_asked(scope, a, sets(ranks), sets(hosts))]
+    whom = asked(scope, step, bound, by_key=False)
+    mine = [(s, a) for s, a in activities(scope.case) if a.runs and whom is not None and whom.admits(a)]
     timed = [a for _, a in mine]
-    if None in ranks + hosts or not mine or start is None or not start.instant.known:
+    if not mine or start is None or not start.instant.known:
         return U
     if not all(a.frame.comparable(start.instant) for a in timed):
         return U

@@ -6,14 +6,17 @@ A page holds `<!-- generated: NAME -->`; the text of NAME takes its place when t
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from denpex_rules.errors import CODES, RuleError
 from denpex_rules.functions import FUNCTIONS
-from denpex_rules.library import load_text
+from denpex_rules.library import load_pack, load_text
+from denpex_rules.rule import Rule
 from denpex_rules.schema import report_schema_text
+from denpex_rules.taxonomy import shipped_taxonomy
 from denpex_rules.values import BUILTIN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,11 +87,45 @@ rule example.loss {
     raise AssertionError("the example has two mistakes, and none was found")
 
 
+def classes() -> str:
+    """Return the root-cause classes, causes and symptoms apart."""
+    parts = []
+    for role, title in (("cause", "Causes"), ("symptom", "Symptoms")):
+        known = [c for c in shipped_taxonomy().classes.values() if c.role == role]
+        rows = [f"| `{c.id}` | {c.title} | {c.definition} | {c.scope} |" for c in known]
+        head = [f"## {title}", "", "| class | title | what must be true | starts at |", "|---|---|---|---|"]
+        parts.append("\n".join([*head, *rows]))
+    return "\n\n".join(parts)
+
+
+def rules() -> str:
+    """Return every shipped rule with its cases and its text."""
+    return "\n\n".join(_rule(rule) for rule in sorted(load_pack().rules, key=lambda rule: rule.id))
+
+
+def _rule(rule: Rule) -> str:
+    path = rule.id.replace(".", "/")
+    text = (ROOT / "rules" / f"{path}.rule").read_text(encoding="utf-8")
+    cases = [tomllib.loads(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "tests" / "rules" / path).glob("*/case.toml"))]
+    rows = [f"| {case['says']} | {case['outcome']} |" for case in cases]
+    parts = [
+        f"## {rule.id}",
+        f"{rule.title}.",
+        rule.summary,
+        f"Class `{rule.cls}`, impact {rule.impact}, {rule.status}.",
+        "\n".join(["| case | outcome |", "|---|---|", *rows]) if rows else "",
+        f'```text title="rules/{path}.rule"\n{text}```',
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
 GENERATED: dict[str, Callable[[], str]] = {
+    "classes": classes,
     "diagnostics": diagnostics,
     "example": example,
     "functions": functions,
     "grammar": grammar,
+    "rules": rules,
     "schema": schema,
     "types": types,
 }

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from goldens import BAD, GOOD, HERE, diagnostics, expected
 
 from denpex_rules.errors import CODES, Source
 from denpex_rules.mistake import WORDS
 from denpex_rules.parser import parse
-from tests.grammar.goldens import BAD, GOOD, HERE, diagnostics, expected
 
 # Decided when patterns are compiled, or about a taxonomy file.
 ELSEWHERE = {"E0501", "E0502", "E0503", "E0504", "E0607"}
@@ -30,6 +30,12 @@ def test_tree(path: Path) -> None:
     tree = parse(Source(path.name, path.read_text(encoding="utf-8")))
     assert tree.diagnostics == ()
     assert tree.pretty() == expected(path.with_suffix(".tree"), tree.pretty())
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.name)
+def test_good_is_good(path: Path) -> None:
+    """A good file has no mistake in names, types and bounds either."""
+    assert diagnostics(path) == "\n"
 
 
 def _golden_text() -> str:

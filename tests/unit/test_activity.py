@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +56,7 @@ def test_few_runs_are_coarse_runs(times: list[tuple[int, int]]) -> None:
         runs.add(at(seconds, width), 3)
     found = runs.intervals()
     assert len(found) <= 3
-    assert all(b[0] - a[1] > runs.floor for a, b in zip(found, found[1:], strict=False))
+    assert all(b[0] - a[1] > runs.floor for a, b in pairwise(found))
     assert all(any(lo <= s * SECOND and (s + w) * SECOND <= hi for lo, hi in found) for s, w in times)
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -129,15 +130,28 @@ def test_closed_pipe(folder: Path) -> None:
 
 
 def test_interrupt(folder: Path) -> None:
-    """Ctrl-C during a scan ends it with 130 and without a traceback."""
-    os.mkfifo(folder / "logs" / "endless.log")
-    child = process("scan", "logs/endless.log", "--rules", "my", "--no-pack", folder=folder, stdout=subprocess.PIPE)
-    with (folder / "logs" / "endless.log").open("wb", buffering=0) as pipe:  # opens once the scan reads it
-        pipe.write(b"2026-11-30T10:04:10Z INFO step 1\n")
-        child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=60)
+    """Ctrl-C ends the command with 130 and without a traceback."""
+    endless = folder / "endless.program"
+    os.mkfifo(endless)
+    child = process("scan", "logs", "--program", "endless.program", folder=folder, stdout=subprocess.PIPE)
+    pipe = open_once_read(endless)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    os.close(pipe)
     assert child.returncode == 130
     assert b"Traceback" not in err
+
+
+def open_once_read(path: Path) -> int:
+    """Open a named pipe for writing as soon as the command reads it."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def test_saved_program_needs_no_parser(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

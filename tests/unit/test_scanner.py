@@ -221,6 +221,14 @@ def test_coverage_counts_what_was_read() -> None:
     assert (source.truncated, source.notes, source.mtime) == (True, ("the stream was cut",), 5)
 
 
+def test_blank_lines_are_nobodys() -> None:
+    """A blank line makes no emitter and ends no record; with a stamp it shows that its emitter spoke."""
+    (one,) = scan(b"<1> Traceback\n\n  \n+<1> Error: x\n\n").sources[0].activities
+    assert (one.emitter.label, one.lines) == ("1", 2)
+    assert len(of(scan(b"<1> Traceback\n\n+<1> Error: x\n"), "block")) == 1
+    assert [a.lines for a in scan(b"@5 <1> \n").sources[0].activities] == [1]
+
+
 def test_an_empty_source_is_a_source() -> None:
     """Nothing fed gives coverage of nothing."""
     found = scan(b"")
@@ -285,7 +293,7 @@ def test_real_formats_on_any_bytes(data: bytes, cut: int) -> None:
 def test_a_long_line_keeps_head_and_tail() -> None:
     """Of a line beyond the limit both ends are searched, the middle is lost, and the source is truncated."""
     data = b"rank 1 died " + b"x" * (3 << 20) + b" rank 2 died\nrank 3 died\n"
-    found = scan(data, range(0, len(data), 100_003))
+    found = scan(data, range(10, len(data), 100_003))
     assert [s.fields["r"] for s in of(found, "died")] == [1, 2, 3]
     assert [(s.line, s.start) for s in of(found, "died")] == [(1, 0), (1, 0), (2, len(data) - 12)]
     assert found.sources[0].truncated

@@ -1,0 +1,162 @@
+"""The verbs that read logs: scan, correlate, explain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from samples import BROKEN, END, STEP, workshop, write_files
+
+from denpex_rules import cli, schema
+from denpex_rules.commands_logs import merge_scans, read_options
+from denpex_rules.errors import UsageError
+from denpex_rules.sighting import Activity, Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+
+OWN = ("--rules", "my", "--no-pack")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a pack, logs and a case."""
+    monkeypatch.chdir(workshop(tmp_path))
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Run the command, assert that it complains about nothing, and return its exit code and output."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert isinstance(caught.value.code, int)
+    return caught.value.code, captured.out
+
+
+def test_scan_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A scan leads with what failed and who failed first, shows the line, and exits with 1."""
+    code, out = run(capsys, "scan", "logs", *OWN)
+    assert code == 1
+    lines = out.splitlines()
+    assert lines[0] == "FAILED: A rank gave up on a broken shard"
+    assert lines[1].startswith("  failed first  rank 5 (certain)")
+    assert any(line.strip().startswith("rank5.log:2  2026-11-30 10:04:12.455Z") for line in lines)
+    assert BROKEN in " ".join(out.split())
+    assert "Restore /data/shard-0042.bin from its source." in out
+
+
+def test_scan_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The JSON document is a report of the published schema; the lines hold the same."""
+    code, out = run(capsys, "scan", "logs", *OWN, "--format", "json")
+    report = schema.from_json(out)
+    assert (code, report.verdict) == (1, "failed")
+    assert [(s.rank, s.certainty) for s in report.incidents[0].initiators] == [(5, "certain")]
+    code, out = run(capsys, "scan", "logs", *OWN, "--format", "jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, [row["type"] for row in rows]) == (1, ["incident", "report"])
+    assert rows[0]["id"] == report.incidents[0].id
+
+
+def test_scan_finds_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A healthy log exits with 0, and so does a folder without any log."""
+    code, out = run(capsys, "scan", "healthy", *OWN)
+    assert (code, out.splitlines()[0]) == (0, "HEALTHY: no rule found a failure")
+    (folder / "empty").mkdir()
+    code, out = run(capsys, "scan", "empty", *OWN)
+    assert (code, out.splitlines()[0]) == (0, "NO DATA: nothing that could be read as a log")
+
+
+def test_scan_coverage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All that was read is listed with --coverage only, the gaps with it."""
+    assert "Coverage by actor" not in run(capsys, "scan", "logs", *OWN)[1]
+    text = run(capsys, "scan", "logs", *OWN, "--coverage")[1]
+    assert "Coverage by actor" in text
+    assert "silent 2026-11-30 10:04:12.455 .. 10:24:10.101 UTC (" in text
+    without, with_gaps = (
+        schema.from_json(run(capsys, "scan", "logs", *OWN, "--format", "json", *more)[1]) for more in ((), ("--coverage",))
+    )
+    assert not any(actor.gaps for actor in without.coverage.actors)
+    assert any(actor.gaps for actor in with_gaps.coverage.actors)
+
+
+def test_scan_options_reach_the_engine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Zone, year, skew and job shape the report."""
+    write_files(folder, {"local/rank5.log": f"2026-11-30 10:04:12,455 ERROR [loader.py:31] {BROKEN}\n"})
+    options = ("--timezone", "Asia/Tokyo", "--skew", "90s", "--job", "4711")
+    report = schema.from_json(run(capsys, "scan", "local", *OWN, *options, "--format", "json")[1])
+    incident = report.incidents[0]
+    assert incident.evidence[0].instant.lo == "2026-11-30T01:04:12.455Z"
+    assert (incident.job, report.coverage.skew_s) == ("4711", 90.0)
+    write_files(folder, {"short/rank5.log": f"E1130 10:04:12.455000 4242 loader.py:31] {BROKEN}\n"})
+    report = schema.from_json(run(capsys, "scan", "short", *OWN, "--year", "2025", "--timezone", "UTC", "--format", "json")[1])
+    lo = report.incidents[0].evidence[0].instant.lo
+    assert lo is not None
+    assert lo.startswith("2025-11-30")
+
+
+def test_read_options() -> None:
+    """A skew needs its unit."""
+    assert read_options("1m30s").skew_ns == 90_000_000_000
+    with pytest.raises(UsageError, match="such as 5s"):
+        read_options("5")
+
+
+def test_correlate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sightings that were saved where the logs are give the report that one scan of all logs gives."""
+    assert run(capsys, "scan", "logs/rank5.log", *OWN, "--write-sightings", "five.jsonl")[0] == 1
+    assert run(capsys, "scan", "logs/rank0.log", *OWN, "--write-sightings", "zero.jsonl")[0] == 0
+    whole = schema.from_json(run(capsys, "scan", "logs/rank0.log", "logs/rank5.log", *OWN, "--format", "json")[1])
+    code, apart = run(capsys, "correlate", "zero.jsonl", "five.jsonl", *OWN, "--format", "json")
+    assert code == 1
+    assert schema.from_json(apart) == whole
+
+
+def test_correlate_keeps_files_of_one_name_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of one name from two hosts stay two sources, each called after its scan."""
+    write_files(folder, {"a/train.log": STEP + END, "b/train.log": f"2026-11-30T10:04:12.455Z ERROR {BROKEN}\n"})
+    for name in ("a", "b"):
+        run(capsys, "scan", name, *OWN, "--write-sightings", f"{name}.jsonl")
+    report = schema.from_json(run(capsys, "correlate", "a.jsonl", "b.jsonl", *OWN, "--format", "json")[1])
+    assert [source.source for source in report.coverage.sources] == ["a.jsonl:train.log", "b.jsonl:train.log"]
+    assert report.incidents[0].evidence[0].source == "b.jsonl:train.log"
+
+
+def one_scan(source: str) -> Scan:
+    """Return a scan with one of everything."""
+    emitter = Emitter(source, "3")
+    return Scan(
+        (Sighting("e", emitter, 1, 1, 0, 1),),
+        (SourceCoverage(source, activities=(Activity(emitter, Actor(rank=3), "rank", 1, 0, 0),)),),
+        (ErrorLine("t", emitter, 1, 0, 1, Sighting("e", emitter, 1, 1, 0, 1).instant, Actor(), "x"),),
+    )
+
+
+def test_merge_scans() -> None:
+    """Names stay as they are where they are different; where one is shared, every part of every scan is renamed."""
+    assert merge_scans({"x": one_scan("a"), "y": one_scan("b")}) == one_scan("a").merge(one_scan("b"))
+    assert merge_scans({"x": one_scan("a"), "y": one_scan("a")}) == one_scan("x:a").merge(one_scan("y:a"))
+
+
+def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every clause is shown with its truth and its evidence; something found exits with 1."""
+    code, out = run(capsys, "explain", "storage.broken_shard", "logs", *OWN)
+    assert code == 1
+    assert out.splitlines()[0] == "denpex:storage.broken_shard: confirmed"
+    assert "  true          require broken\n" in out
+    assert "  true          unless again where file == broken.file " in out
+    assert "rank5.log:2 " in out
+
+
+def test_explain_without_trigger(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rule whose trigger is not there is quiet, which is said, and exits with 0."""
+    quiet = "denpex:storage.broken_shard: quiet, its trigger was not seen\n"
+    assert run(capsys, "explain", "storage.broken_shard", "healthy", *OWN) == (0, quiet)
+
+
+def test_explain_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An explanation has a JSON form and a form of one line a key."""
+    arguments = ("explain", "denpex:storage.broken_shard", "logs", *OWN, "--format")
+    whole = json.loads(run(capsys, *arguments, "json")[1])["explanations"]
+    rows = [json.loads(line) for line in run(capsys, *arguments, "jsonl")[1].splitlines()]
+    assert whole == rows
+    assert [(c["verb"], c["truth"]) for c in rows[0]["clauses"]] == [("require", "true"), ("unless", "true")]
