@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,7 +11,7 @@ import typer
 
 from denpex_rules import console, gather, schema
 from denpex_rules.cases import find_cases
-from denpex_rules.errors import Diagnostic, UsageError
+from denpex_rules.errors import Diagnostic, Severity, UsageError
 from denpex_rules.fixtures import CaseResult, run_case
 from denpex_rules.notation import clause_text
 from denpex_rules.page import Page
@@ -53,7 +53,7 @@ def run_check(paths: Sequence[Path], form: Form, *, strict: bool = False) -> int
     return 1 if strict and diagnostics else 0
 
 
-def _check_page(count: int | None, diagnostics: Iterable[Diagnostic], levels: Counter[str]) -> Page:
+def _check_page(count: int | None, diagnostics: Iterable[Diagnostic], levels: Mapping[Severity, int]) -> Page:
     page = Page()
     for diagnostic in diagnostics:
         for line in diagnostic.render().split("\n"):
@@ -95,11 +95,11 @@ def prove(
     shuffle: Annotated[bool, typer.Option(help="Also scan the files of each case in another order.")] = True,
     form: FormOption = Form.TEXT,
 ) -> None:
-    """Run fixture cases: logs with a case.toml that says what must be found. Without paths: those of the project."""
-    if not cases:
-        project = need_project(Path())
-        cases, rules = list(project.cases), rules or list(project.rules)
-    raise typer.Exit(run_cases(cases, choose_program(rules, program, pack=pack), form, shuffle=shuffle))
+    """Run fixture cases: logs with a case.toml that says what must be found. Without paths or rules: those of the project."""
+    project = find_project(Path()) if cases else need_project(Path())
+    chosen = rules or (project.rules if project and program is None else ())
+    folders = cases or (project.cases if project else ())
+    raise typer.Exit(run_cases(folders, choose_program(chosen, program, pack=pack), form, shuffle=shuffle))
 
 
 def run_cases(folders: Sequence[Path], program: Program, form: Form, *, shuffle: bool = True) -> int:

@@ -211,13 +211,15 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
     """
     ranks = {into.rank} - {None}
     last = None
-    for mark in _GLUED.finditer(line, start):
+    mark = _GLUED.search(line, start)
+    while mark is not None:
         inner = Prefixes(into.hints)
         begin = _prefixes(line, mark.start() if line[mark.start()] == _BRACKET else mark.end(), inner, tables)
         inner.severity = inner.severity or severity_at(line, begin)
         if inner.stamp is not None or inner.severity is not None or inner.rank is not None:
             ranks |= {inner.rank} - {None}
             last = inner
+        mark = _GLUED.search(line, max(mark.end(), begin, inner.end))
     if last is None:
         return
     first = into.stamp
@@ -241,10 +243,8 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
         severity = severity_at(text, after)
     if severity is None and (_TRACEBACK in text or (kind == "kernel" and b"*ERROR*" in text)):
         severity = "error"
-    if into.leaf:
-        head = not (into.layout[-1] in _EVERY_LINE and text.startswith(b"  ", after))
-    else:
-        head = not continues(text, 0)
+    indented = into.leaf and into.layout[-1] in _EVERY_LINE and text.startswith(b"  ", after)
+    head = not (indented if into.leaf else continues(text, 0))
     repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
     return Line(
         text,

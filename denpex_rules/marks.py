@@ -19,7 +19,7 @@ _KERNEL: Final = (
 _AGENT: Final = (
     rb"torch\.distributed\.elastic\.multiprocessing\.(?:errors\.ChildFailedError|api\.SignalException)|"
     rb"torch\.distributed\.elastic\.(?:agent|rendezvous)|Root Cause \(first observed failure\):|Failures:$|\S{1,200} FAILED$|"
-    rb"\s+(?:time|host|rank|exitcode|error_file|traceback) *: |\s+<NO_OTHER_FAILURES>|"
+    rb"(?<=[ \t])(?:(?:time|host|rank|exitcode|error_file|traceback) {0,8}: |<NO_OTHER_FAILURES>)|"
     rb"(?:mpirun|mpiexec|prterun|orterun) |Primary job  terminated|=   BAD TERMINATION|MPI_ABORT was invoked"
 )
 _SCHEDULER: Final = rb"\*\*\* (?:STEP|JOB) \d|/var/spool/slurm"
@@ -28,7 +28,7 @@ _RANK: Final = (
     rb"Watchdog caught collective operation timeout|ProcessGroup(?:NCCL|Gloo|MPI|XCCL|HCCL)|NET/(?:IB|OFI|Socket|Plugin) "
 )
 _TOKENS: Final = re.compile(
-    rb"\s*(?:(?P<kernel>"
+    rb"[ \t]{0,64}+(?:(?P<kernel>"
     + _KERNEL
     + rb")|(?P<agent>"
     + _AGENT
@@ -55,7 +55,7 @@ _SEVERE: Final = re.compile(
 )
 _PLAIN_EXCEPTION: Final = re.compile(_EXCEPTION)
 _CONTINUES: Final = re.compile(
-    rb"\s*$|[ \t]+(?! *\d{1,3}%\|)\S|During handling of the above|The above exception was|frame #\d|Exception raised from |"
+    rb"\s*+$|[ \t]++(?!\d{1,3}%\|)\S|During handling of the above|The above exception was|frame #\d|Exception raised from |"
     rb"Root Cause \(first observed|Failures:$|\S{1,200} FAILED$|\[\d{1,7}\]:$|={10,}$|-{10,}$|(?:Current t|T)hread 0x|"
     rb"(?:CUDA|HIP) kernel errors might|For debugging consider passing|Compile with `|Device-side assert|Search for `cuda|~*\^\^|"
     + _EXCEPTION,

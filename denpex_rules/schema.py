@@ -25,9 +25,14 @@ _CLASS: Final = override(rename=_RENAMED["cls"])
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
+def _is_table(form: Any) -> bool:
+    origin: object = typing.get_origin(form)
+    return origin is dict
+
+
 def _make_converter() -> Converter:
     converter = Converter(unstruct_collection_overrides={tuple: list})
-    converter.register_unstructure_hook_func(lambda form: typing.get_origin(form) is dict, lambda d: dict(sorted(d.items())))
+    converter.register_unstructure_hook_func(_is_table, lambda table: dict(sorted(table.items())))
     converter.register_unstructure_hook(Incident, make_dict_unstructure_fn(Incident, converter, cls=_CLASS))
     converter.register_structure_hook(Incident, make_dict_structure_fn(Incident, converter, cls=_CLASS))
     return converter

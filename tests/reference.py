@@ -657,7 +657,7 @@ def options(scope: Scope, step: Step, bound: Bound, *, strict: bool) -> Iterator
         true, maybe = near_trigger(scope, true, trigger), near_trigger(scope, maybe, trigger)
         truth = clause(scope, step, true, maybe, bound)
         if truth == T or (truth == U and not strict):
-            yield picked(scope, step, ordered(scope.case, true if strict else true + maybe)), truth
+            yield ordered(scope.case, true if strict else true + maybe), truth
         return
     yield from tried(true, T)
     if not strict:
@@ -708,7 +708,7 @@ def truth_of(scope: Scope, step: Step, bound: Bound) -> tuple[Truth, Indices]:
         return silence(scope, step, bound), ()
     true, maybe = candidates(scope, step, bound)
     truth = clause(scope, step, true, maybe, bound)
-    return truth, (true if step.count else true[:1]) if truth == T else ()
+    return truth, (ordered(scope.case, true) if step.count else true[:1]) if truth == T else ()
 
 
 def assignments(scope: Scope, trigger: int, episode: Indices, *, strict: bool) -> Iterator[tuple[Bound, dict[str, Truth]]]:

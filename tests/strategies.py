@@ -159,10 +159,10 @@ def instants(draw: st.DrawFn) -> Instant:
 
 
 @st.composite
-def sightings(draw: st.DrawFn) -> list[Sighting]:
-    """Draw up to ten sightings; lines of one emitter are numbered as drawn, whatever their times."""
+def sightings(draw: st.DrawFn) -> tuple[Sighting, ...]:
+    """Draw up to ten sightings; the lines of one emitter stand in the order of their times, those without one anywhere."""
     found: list[Sighting] = []
-    for number in range(1, draw(st.integers(1, 10)) + 1):
+    for number in range(draw(st.integers(1, 10))):
         emitter, actor, kind = draw(st.sampled_from(STREAMS))
         event = draw(st.sampled_from(list(EVENTS.values())))
         fields: dict[str, Value] = {}
@@ -170,19 +170,25 @@ def sightings(draw: st.DrawFn) -> list[Sighting]:
             value = draw(mostly(draw(st.integers(0, 3)), None))
             if isinstance(value, int):
                 fields[name] = value * (SECOND if name == "ran" else 1)
-        job = draw(mostly(None, "41", "42"))
-        actor = evolve(actor, job=job)
+        actor = evolve(actor, job=draw(mostly(None, "41", "42")))
         text = draw(st.sampled_from(["one", "two"]))
-        instant = draw(instants())
-        found.append(Sighting(event.id, emitter, number, number, number * 100, number * 100 + 50, instant, actor, fields, kind, None, text))  # type: ignore[arg-type]
-    return found
+        found.append(Sighting(event.id, emitter, 0, 0, number, number, draw(instants()), actor, fields, kind, None, text))  # type: ignore[arg-type]
+    lines: dict[Emitter, list[Sighting]] = {}
+    for seen in found:
+        lines.setdefault(seen.emitter, []).append(seen)
+    return tuple(evolve(s, ordinal=n, line=n) for stream in lines.values() for n, s in enumerate(in_time(stream), 1))
+
+
+def in_time(stream: list[Sighting]) -> list[Sighting]:
+    """Return a stream with its lines of known time in order; the others keep their places."""
+    timed = iter(sorted((s for s in stream if s.instant.known), key=lambda s: (s.instant.lo, s.instant.hi)))
+    return [next(timed) if s.instant.known else s for s in stream]
 
 
 @st.composite
 def activities(draw: st.DrawFn, emitter: Emitter, actor: Actor, kind: str) -> Activity:
     """Draw when one emitter spoke."""
-    stops = sorted(draw(st.lists(seconds, max_size=8, unique=True)) + draw(mostly([0], [])))  # type: ignore[operator]
-    stops = sorted(set(stops))
+    stops = sorted({*draw(st.lists(seconds, max_size=8)), *draw(mostly([0, END], []))})  # type: ignore[misc]
     runs = [(BASE + s * SECOND, BASE + s * SECOND) for s in stops]
     if len(runs) > 1 and draw(st.booleans()):
         runs = [(runs[0][0], runs[1][1]), *runs[2:]]
@@ -212,7 +218,7 @@ def coverage(draw: st.DrawFn) -> tuple[SourceCoverage, ...]:
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Draw a whole case."""
-    seen, sources = tuple(draw(sightings())), draw(coverage())
+    seen, sources = draw(sightings()), draw(coverage())
     if not any(a.runs for source in sources for a in source.activities):  # then no line can have a time
         seen = tuple(evolve(s, instant=UNKNOWN) for s in seen)
     return Case(

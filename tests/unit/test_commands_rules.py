@@ -95,6 +95,7 @@ def test_cases_pass(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "test", "cases", *OWN) == (0, "1 case: all pass\n")
     write_files(folder, {"rulecheck.toml": 'rules = ["my"]\ncases = ["cases"]\n'})
     assert run(capsys, "test", "--no-pack") == (0, "1 case: all pass\n")
+    assert run(capsys, "test", "cases", "--no-pack") == (0, "1 case: all pass\n")
 
 
 def test_case_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,5 +40,5 @@ def test_find_rule(tmp_path: Path) -> None:
     assert find_rule(program, "storage.broken_shard") is find_rule(program, "denpex:storage.broken_shard")
     with pytest.raises(UsageError, match=r"unknown rule storage\.broken_shar; did you mean storage\.broken_shard\?"):
         find_rule(program, "storage.broken_shar")
-    with pytest.raises(UsageError, match="unknown rule zzz$"):
+    with pytest.raises(UsageError, match=r"unknown rule zzz$"):
         find_rule(program, "zzz")
