@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from attrs import frozen
 
+from denpex_rules import plugins
 from denpex_rules.clock import MIN, Order, format_duration, format_time
 from denpex_rules.rule import Certainty
 from denpex_rules.sighting import Sighting
@@ -41,14 +42,17 @@ Argument = Result | Bound | tuple[Bound, str]  # a value, a step, or a step's ca
 
 
 def call(timeline: Timeline, function: str, args: tuple[Argument, ...]) -> Result:
-    """Return what a built-in gives for its arguments; an unknown argument makes the result unknown.
+    """Return what a built-in or an installed predicate gives for its arguments; an unknown argument makes the result unknown.
 
     Raises KeyError for a function that does not exist: the type checker lets none through.
     """
     for arg in args:
         if isinstance(arg, Unknown):
             return arg
-    return _BUILTINS[function](timeline, *args)
+    if function in _BUILTINS:
+        return _BUILTINS[function](timeline, *args)
+    predicate = plugins.predicates()[function]
+    return Known(plugins.apply(predicate, tuple(arg.value for arg in args if isinstance(arg, Known))))
 
 
 def rank_of(timeline: Timeline, host: Known, place: Known) -> Result:

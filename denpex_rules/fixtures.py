@@ -7,11 +7,11 @@ order, which must change nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
-from denpex_rules import engine
+from denpex_rules import engine, schema
 from denpex_rules.cases import CASE_FILE, Accused, Case, parse_onset
 from denpex_rules.clock import parse_time
 from denpex_rules.errors import UsageError
@@ -20,6 +20,7 @@ from denpex_rules.program import Program
 from denpex_rules.wording import name_actor, nearest_miss
 
 EXPLAINED_KEYS: Final = 3  # keys of a rule whose clauses are shown when the expected finding did not come
+DECISIVE: Final = frozenset({"require", "unless"})  # the clauses that decide an outcome; all others only add to it
 
 
 @frozen
@@ -61,7 +62,8 @@ def run_case(case: Case, program: Program, *, shuffle: bool = True) -> CaseResul
     if shuffle and len(case.logs) > 1:
         again = engine.scan((*case.logs[1::2][::-1], *case.logs[::2]), program, options)
         if again != report:
-            differences.append(f"the order of the files changes the result: {_brief(report)} became {_brief(again)}")
+            changed = _first_change(schema.to_dict(report), schema.to_dict(again), "report")
+            differences.append(f"the order of the files changes the result: {changed}")
     why: tuple[str, ...] = ()
     if expected.rule is not None and not any(i.outcome == expected.outcome for i in _of_rule(report, expected.rule)):
         why = tuple(_clauses(engine.explain(case.logs, program, expected.rule, options)))
@@ -187,13 +189,28 @@ def _brief(report: Report) -> str:
     return f"{report.verdict} ({'; '.join(map(_title, report.incidents)) or 'no incident'})"
 
 
+def _first_change(old: Any, new: Any, place: str) -> str:
+    """Return where two plain values first differ, and both values there."""
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        return next(_first_change(old[key], new[key], f"{place}.{key}") for key in old if old[key] != new[key])
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return next(_first_change(a, b, f"{place}[{n}]") for n, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+    return f"{place} was {_short(old)}, became {_short(new)}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
 def _clauses(explanations: Sequence[Explanation]) -> Iterator[str]:
     """Give the clauses that kept a finding away, with the nearest miss of each."""
     if not explanations:
         yield "its trigger was not seen"
-    for explanation in explanations[:EXPLAINED_KEYS]:
+    for number, explanation in enumerate(explanations[:EXPLAINED_KEYS], 1):
+        key = explanation.key or (f"match {number}" if len(explanations) > 1 else "")
         for clause in explanation.clauses:
-            if clause.truth != "true":
+            if clause.truth != "true" and clause.verb in DECISIVE:
                 reason = "; ".join(filter(None, (clause.reason, nearest_miss(clause))))
-                head = f"{explanation.key}: " if explanation.key else ""
+                head = f"{key}: " if key else ""
                 yield f"{head}{clause.truth}: {clause.text}" + (f" ({reason})" if reason else "")

@@ -6,6 +6,7 @@ to do, and which fact is missing. What is too long for a screen is counted, neve
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol, cast
 
@@ -16,7 +17,8 @@ from denpex_rules.finding import CoverageReport, Evidence, Explanation, Incident
 from denpex_rules.page import LABEL_WIDTH, Page
 from denpex_rules.wording import format_interval, format_moment, name_actor, name_group, nearest_miss, plural
 
-STEP_EVIDENCE: Final = 5  # evidence lines of one step that the text shows
+ROOT_EVIDENCE: Final = 3  # records of one step that the text shows
+NESTED_EVIDENCE: Final = 1  # as many of one step of a finding that another explains
 UNEXPLAINED: Final = 10  # unexplained shapes that the text shows
 ELSEWHERE: Final = "--format json shows all"
 
@@ -45,7 +47,7 @@ def report_page(report: Report, *, coverage: bool = False) -> Page:
             page.blank()
             lead = f"[{number} of {len(report.incidents)}] {_LEVELS[incident.level]}: "
             page.add(incident.title, lead=lead, style="bold", lead_style="bold")
-        _incident(page, incident, 2)
+        _incident(page, incident, 2, ROOT_EVIDENCE)
     if report.unexplained:
         page.blank()
         _unexplained(page, report.unexplained)
@@ -87,11 +89,11 @@ def _headline(report: Report) -> str:
     return "no rule found a failure"
 
 
-def _incident(page: Page, incident: Incident, indent: int) -> None:
-    """Add one incident below its title."""
+def _incident(page: Page, incident: Incident, indent: int, limit: int) -> None:
+    """Add one incident below its title, with at most `limit` records a step."""
     _who_and_when(page, incident, indent)
     _reasons(page, incident, indent)
-    _evidence(page, incident.evidence, indent)
+    _evidence(page, incident.evidence, indent, limit)
     if incident.reporters.count:
         page.label("only reported", name_group(incident.reporters), indent=indent)
     if incident.victims.count:
@@ -106,7 +108,7 @@ def _incident(page: Page, incident: Incident, indent: int) -> None:
         page.add(f"explains {plural(len(incident.explains), 'further finding')}:", indent=indent)
         for nested in incident.explains:
             page.add(nested.title, lead="> ", indent=indent + 2, style="bold")
-            _incident(page, nested, indent + 4)
+            _incident(page, nested, indent + 4, NESTED_EVIDENCE)
 
 
 def _who_and_when(page: Page, incident: Incident, indent: int) -> None:
@@ -130,28 +132,37 @@ def _reasons(page: Page, incident: Incident, indent: int) -> None:
         page.items(suspect.reasons, indent=indent + 2)
 
 
-def _evidence(page: Page, evidence: tuple[Evidence, ...], indent: int) -> None:
+def _evidence(page: Page, evidence: tuple[Evidence, ...], indent: int, limit: int) -> None:
     if evidence:
         page.add("evidence:", indent=indent)
-        _evidence_lines(page, evidence, indent + 2)
+        _records(page, evidence, indent + 2, limit)
 
 
-def _evidence_lines(page: Page, evidence: tuple[Evidence, ...], indent: int) -> None:
-    shown: dict[str, int] = {}
+def _records(page: Page, evidence: tuple[Evidence, ...], indent: int, limit: int) -> None:
+    """Add each record once, with all steps that it speaks for; of one step at most `limit` records, the rest is counted."""
+    records: dict[tuple[str, int], list[Evidence]] = {}
     for item in evidence:
-        shown[item.step] = shown.get(item.step, 0) + 1
-        if shown[item.step] <= STEP_EVIDENCE:
-            _evidence_line(page, item, indent)
-    for step, count in shown.items():
-        if count > STEP_EVIDENCE:
-            page.add(f"and {plural(count - STEP_EVIDENCE, 'more line')} of {step} ({ELSEWHERE})", indent=indent)
+        records.setdefault((item.source, item.line), []).append(item)
+    shown: Counter[str] = Counter()
+    left = 0
+    for items in records.values():
+        steps = dict.fromkeys(item.step for item in items)
+        if all(shown[step] >= limit for step in steps):
+            left += 1
+            continue
+        shown.update(steps.keys())
+        _record(page, items, ", ".join(steps), indent)
+    if left:
+        page.add(f"and {plural(left, 'more record')} ({ELSEWHERE})", indent=indent)
 
 
-def _evidence_line(page: Page, item: Evidence, indent: int) -> None:
-    moments = "".join(f", {name} {seconds:+g} s" for name, seconds in sorted(item.moments.items()))
-    head = f"{item.source}:{item.line}  {format_moment(item.instant)}{moments}  {item.step}, {name_actor(item.actor)}"
+def _record(page: Page, items: list[Evidence], steps: str, indent: int) -> None:
+    first = items[0]
+    moments = {name: seconds for item in items for name, seconds in sorted(item.moments.items())}
+    shifted = "".join(f", {name} {abs(s):g} s {'earlier' if s < 0 else 'later'}" for name, s in moments.items())
+    head = f"{first.source}:{first.line}  {format_moment(first.instant)}{shifted}  {name_actor(first.actor)}  [{steps}]"
     page.add(head, indent=indent, style="cyan")
-    page.add(item.text, lead="| ", indent=indent + 2, lead_style="dim")
+    page.add(first.text, lead="| ", indent=indent + 2, lead_style="dim")
 
 
 def _remedy(page: Page, incident: Incident, indent: int) -> None:
@@ -269,7 +280,8 @@ def explanation_page(explanations: Iterable[Explanation]) -> Page:
             why = "; ".join(filter(None, (clause.reason, nearest_miss(clause))))
             if why:
                 page.add(why, indent=2 + LABEL_WIDTH)
-            _evidence_lines(page, tuple(e for e in explanation.evidence if e.step == clause.step), 2 + LABEL_WIDTH)
+            own = tuple(e for e in explanation.evidence if e.step == clause.step)
+            _records(page, own, 2 + LABEL_WIDTH, ROOT_EVIDENCE)
     return page
 
 

@@ -329,7 +329,7 @@ def _unexplained(scan: Scan, nodes: list[Node], context: Context) -> tuple[out.U
     identities = {e.id for e in context.program.events if e.identity}
     explained = {(s.emitter, s.ordinal) for s in scan.sightings if (s.event, s.text) in shown_lines or s.event in identities}
     merged: dict[str, list[ErrorLine]] = defaultdict(list)
-    for error in scan.errors:
+    for error in context.timeline.errors:
         if (error.emitter, error.ordinal) not in explained:
             merged[error.template].append(error)
     shown: list[ErrorLine] = []
@@ -337,13 +337,12 @@ def _unexplained(scan: Scan, nodes: list[Node], context: Context) -> tuple[out.U
         first = min(alike, key=lambda e: (e.instant.lo == MIN, e.instant.lo, e.text, e.emitter.source, e.line))
         shown.append(evolve(first, count=sum(e.count for e in alike)))
     shown.sort(key=lambda e: (e.count, e.instant.lo == MIN, e.instant.lo, e.text))
-    return tuple(_error(e, context.timeline) for e in shown[:UNEXPLAINED])
+    return tuple(_error(e) for e in shown[:UNEXPLAINED])
 
 
-def _error(error: ErrorLine, timeline: Timeline) -> out.Unexplained:
-    actor = timeline.topology.resolve(error.actor, error.emitter)
+def _error(error: ErrorLine) -> out.Unexplained:
     return out.Unexplained(
-        error.emitter.source, error.line, (error.start, error.end), moment(error.instant), who(actor), error.text, error.count
+        error.emitter.source, error.line, (error.start, error.end), moment(error.instant), who(error.actor), error.text, error.count
     )
 
 

@@ -17,7 +17,7 @@ from denpex_rules import topology as who
 from denpex_rules.calendar import Calendar, Resolver
 from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_time, order
 from denpex_rules.rule import Kind
-from denpex_rules.sighting import Activity, Emitter, Scan, Sighting, SourceCoverage
+from denpex_rules.sighting import Activity, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 from denpex_rules.topology import Topology
 from denpex_rules.values import Value
 
@@ -123,6 +123,7 @@ class Timeline:
     notes: tuple[str, ...] = ()
     assumed: frozenset[str] = frozenset()  # sources whose zone was assumed to be that of the others
     until: int | None = None  # ns UTC up to which every source was read, when the caller knows it
+    errors: tuple[ErrorLine, ...] = ()
     _by_event: dict[str, tuple[Sighting, ...]] = Factory(dict)
 
     @cached_property
@@ -269,8 +270,10 @@ def build(
     resolver = calendar.resolver(scan)
     sightings = [_resolve(s, topology, resolver, job) for s in scan.sightings]
     presences = [_presence(a, topology, resolver, job) for a in activities]
+    errors = tuple(_resolve_error(e, topology, resolver) for e in scan.errors)
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()))
-    return assemble(topology, skew, sightings, presences, scan.sources, notes=notes, assumed=resolver.assumed, until=until)
+    made = assemble(topology, skew, sightings, presences, scan.sources, notes=notes, assumed=resolver.assumed)
+    return evolve(made, until=until, errors=errors)
 
 
 def assemble(
@@ -282,14 +285,13 @@ def assemble(
     *,
     notes: tuple[str, ...] = (),
     assumed: frozenset[str] = frozenset(),
-    until: int | None = None,
 ) -> Timeline:
     """Return the timeline of sightings and presences whose clocks and actors are resolved already."""
     by_event = _index_by_event(_originals(sightings))
     unique = tuple(s for found in by_event.values() for s in found)
     by_source = {s.source: s for s in sorted(sources, key=lambda s: s.source)}
     placed = tuple(sorted(presences, key=lambda p: (p.activity.emitter.source, p.activity.emitter.label)))
-    return Timeline(topology, skew, unique, placed, by_source, notes, assumed, until, by_event)
+    return Timeline(topology, skew, unique, placed, by_source, notes, assumed, by_event=by_event)
 
 
 def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: str | None) -> Sighting:
@@ -299,6 +301,11 @@ def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: st
         actor = evolve(actor, job=job)
     instant = resolver.resolve(sighting.instant, sighting.source, printer.host)
     return evolve(sighting, actor=actor, instant=instant)
+
+
+def _resolve_error(error: ErrorLine, topology: Topology, resolver: Resolver) -> ErrorLine:
+    actor = topology.resolve(error.actor, error.emitter)
+    return evolve(error, actor=actor, instant=resolver.resolve(error.instant, error.emitter.source, actor.host))
 
 
 def _presence(activity: Activity, topology: Topology, resolver: Resolver, job: str | None) -> Presence:
@@ -343,12 +350,20 @@ def _originals(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
     for streams in by_rank.values():
         streams.sort(key=lambda stream: (-stream[1].total(), stream[0].source, stream[0].label))
         for i, (emitter, content) in enumerate(streams):
-            kept = (other for e, other in streams[:i] if e not in copies and e.source != emitter.source)
+            kept = (other for e, other in streams[:i] if e not in copies and _may_be_copies(emitters[emitter], emitters[e]))
             if any(content <= other for other in kept):
                 copies.add(emitter)
     for emitter, found in emitters.items():
         if emitter not in copies:
             yield from found
+
+
+def _may_be_copies(a: list[Sighting], b: list[Sighting]) -> bool:
+    """Whether two streams of one rank stand in different files and name no different jobs or attempts."""
+    one, two = a[0].actor, b[0].actor
+    jobs = one.job is None or two.job is None or one.job == two.job
+    attempts = one.attempt is None or two.attempt is None or one.attempt == two.attempt
+    return a[0].source != b[0].source and jobs and attempts
 
 
 def _content(sighting: Sighting) -> object:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from denpex_rules.clock import SECOND, parse_time
+from denpex_rules.clock import SECOND, UNITS, format_time, parse_time
 from denpex_rules.finding import ClauseResult, Group, Interval, Moment, Suspect, Who
 
-NAMED: Final = 6  # actors of one role that the text names
+NAMED: Final = 6  # actors of one role that the text names one by one
 
 
 def name_actor(who: Who | Suspect) -> str:
@@ -30,11 +31,11 @@ def name_actor(who: Who | Suspect) -> str:
 
 def format_interval(interval: Interval, zone: str = "UTC") -> str:
     """Return a closed interval with as little repetition as its ends allow, and the zone that its times are of."""
-    lo, hi = _clock_text(interval.lo), _clock_text(interval.hi)
-    if lo == hi:
-        return f"{lo} {zone}"
-    day, _, time = hi.partition(" ")
-    return f"{lo} .. {time if lo.startswith(day) else hi} {zone}"
+    start, end = _ends(interval.lo, interval.hi)
+    if start == end:
+        return f"{start} {zone}"
+    day, _, time = end.partition(" ")
+    return f"{start} .. {time if start.startswith(day) else end} {zone}"
 
 
 def format_moment(moment: Moment) -> str:
@@ -44,21 +45,30 @@ def format_moment(moment: Moment) -> str:
     """
     zone = "" if moment.clock == "local" else "Z"
     clock = "" if moment.clock in {"wall", "none"} else f" ({_CLOCKS.get(moment.clock, moment.clock)})"
-    lo = f"{_clock_text(moment.lo)}{zone}" if moment.lo is not None else ""
-    hi = f"{_clock_text(moment.hi)}{zone}" if moment.hi is not None else ""
     if moment.lo is None or moment.hi is None:
-        return (f"after {lo}" if lo else f"before {hi}" if hi else "no time") + clock
-    width = parse_time(moment.hi) - parse_time(moment.lo)
-    return lo + (f" +{round(width / SECOND, 3):g} s" if lo != hi else "") + clock
+        bound = moment.lo or moment.hi
+        side = "after" if moment.lo else "before"
+        return (f"{side} {_shown(parse_time(bound))}{zone}" if bound else "no time") + clock
+    start, end = _ends(moment.lo, moment.hi)
+    width = (parse_time(moment.hi) - parse_time(moment.lo)) / SECOND
+    return f"{start}{zone}" + (f" +{round(width, 3):g} s" if start != end else "") + clock
 
 
 _CLOCKS: Final = {"local": "zone unknown", "monotonic": "uptime", "arrival": "arrival"}
 
 
-def _clock_text(iso: str) -> str:
-    """Return an instant for the eye; the nines that close an interval just below its next digit are cut."""
-    text = iso.removesuffix("Z").replace("T", " ")
-    return text.rstrip("9").removesuffix(".") if text.endswith("999999") else text
+def _ends(lo: str, hi: str) -> tuple[str, str]:
+    """Return both ends for the eye: one that lies just below the next second, ms or us is shown as the one that it closes."""
+    ends = parse_time(lo), parse_time(hi)
+    for unit in (SECOND, UNITS["ms"], UNITS["us"]):
+        if all(end % unit in {0, unit - 1} for end in ends):
+            start, stop = (end - end % unit for end in ends)
+            return _shown(start), _shown(stop)
+    return _shown(ends[0]), _shown(ends[1])
+
+
+def _shown(ns: int) -> str:
+    return format_time(ns).removesuffix("Z").replace("T", " ")
 
 
 def plural(count: int, noun: str) -> str:
@@ -67,11 +77,31 @@ def plural(count: int, noun: str) -> str:
 
 
 def name_group(group: Group) -> str:
-    """Return how many actors have a role, and the first few by name."""
-    named = "; ".join(name_actor(who) for who in group.actors[:NAMED])
-    rest = group.count - min(len(group.actors), NAMED)
-    more = f"; and {rest:,} more (--format json names up to 32)" if rest > 0 else ""
-    return f"{group.count:,}: {named}{more}" if named else f"{group.count:,}"
+    """Return how many actors have a role, and who they are: ranks by host, else the first few by name."""
+    named = list(group.actors)
+    if all(who.rank is not None for who in named):
+        hosts: dict[str | None, list[int]] = {}
+        for who in named:
+            hosts.setdefault(who.host, []).append(who.rank or 0)
+        text = "; ".join(name_ranks(ranks) + (f" on host {host}" if host else "") for host, ranks in hosts.items())
+    else:
+        named = named[:NAMED]
+        text = "; ".join(map(name_actor, named))
+    rest = group.count - len(named)
+    more = f"; and {rest:,} more" if named and rest else ""
+    return f"{group.count:,}: {text}{more}" if named else f"{group.count:,}"
+
+
+def name_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks as "rank 3" or "ranks 0-3, 7"."""
+    runs: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    parts = [str(lo) if lo == hi else f"{lo}-{hi}" if hi > lo + 1 else f"{lo}, {hi}" for lo, hi in runs]
+    return f"rank{'s' if len(set(ranks)) > 1 else ''} {', '.join(parts)}"
 
 
 def nearest_miss(clause: ClauseResult) -> str:

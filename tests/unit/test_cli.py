@@ -158,7 +158,8 @@ def test_saved_program_needs_no_parser(folder: Path, capsys: pytest.CaptureFixtu
     """A scan with a saved program works without loading the parser."""
     assert run(capsys, "compile", "-o", "my.program", "--rules", "my", "--no-pack")[0] == 0
     scan = "cli.main(['scan', 'logs', '--program', 'my.program'])"
-    ask = f"import sys\nfrom denpex_rules import cli\ntry:\n    {scan}\nexcept SystemExit as end:\n    print(end.code, 'lark' in sys.modules)"
+    say = "print(end.code, 'lark' in sys.modules)"
+    ask = f"import sys\nfrom denpex_rules import cli\ntry:\n    {scan}\nexcept SystemExit as end:\n    {say}"
     done = subprocess.run([sys.executable, "-c", ask], cwd=folder, stdout=subprocess.PIPE, check=True, text=True)
     assert done.stdout.endswith("1 False\n")
 

@@ -202,7 +202,15 @@ def test_run_case_finds_dependence_on_order(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(fixtures, "engine", Engine(report(), report(verdict="undecided")))
     result = run_case(case("a.log", "b.log"), PROGRAM)
     assert not result.passed
-    assert result.differences[0].startswith("the order of the files changes the result: failed (")
+    assert result.differences == ("the order of the files changes the result: report.verdict was 'failed', became 'undecided'",)
+    moved = report(incidents=(incident(evidence=(evidence(line=118), evidence(line=2))),))
+    swapped = report(incidents=(incident(evidence=(evidence(line=118), evidence(line=3))),))
+    monkeypatch.setattr(fixtures, "engine", Engine(moved, swapped))
+    assert run_case(case("a.log", "b.log"), PROGRAM).differences == (
+        "the order of the files changes the result: report.incidents[0].evidence[1].line was 2, became 3",
+    )
+    monkeypatch.setattr(fixtures, "engine", Engine(moved, report()))
+    assert len(run_case(case("a.log", "b.log"), PROGRAM).differences[0]) < 1000
 
 
 def test_run_case_explains_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +219,7 @@ def test_run_case_explains_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
         ClauseResult("require", "lost", "require lost", "true"),
         ClauseResult("require", "timeout", "require timeout within 5m after lost", "false", "it came too late", 12.3),
         ClauseResult("unless", "silence", "unless silence for 60s", "undetermined", "the rank is unknown"),
+        ClauseResult("confirm", "init", "confirm init", "undetermined", "it decides nothing"),
     )
     engine = Engine(Report("healthy"), explanations=[Explanation(RULE, "job 4711", "quiet", clauses)])
     monkeypatch.setattr(fixtures, "engine", engine)

@@ -34,14 +34,12 @@ FAILED: GPU fell off the bus; its rank goes silent
   why rank 5, host node-02, device 0000:41:00:
     - the kernel log of node-02 names the device
   evidence:
-    kern_node-02.log:118  2026-11-30 10:04:12Z +1 s  lost, host node-02, device 0000:41:00
+    kern_node-02.log:118  2026-11-30 10:04:12Z +1 s  host node-02, device 0000:41:00  [lost]
       | NVRM: Xid (PCI:0000:41:00): 79, pid=4242, GPU has fallen off the bus.
-    rank0.log:77  2026-11-30 10:04:12Z +1 s, stalled -600 s  timeout, rank 0
+    rank0.log:77  2026-11-30 10:04:12Z +1 s, stalled 600 s earlier  rank 0  [timeout]
       | [rank0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8412,
         OpType=ALLREDUCE) ran for 600000 milliseconds
-  only reported 40: rank 0, host node-01; rank 1, host node-01; rank 2, host node-01; rank 3, host
-                node-01; rank 4, host node-01; rank 5, host node-01; and 34 more (--format json
-                names up to 32)
+  only reported 40: ranks 0-31 on host node-01; and 8 more
   victims       1: rank 0
   what happened The driver can't reach the GPU over PCIe.
   what to do:
@@ -60,7 +58,7 @@ FAILED: GPU fell off the bus; its rank goes silent
       why rank 5:
         - it is missing among the reporters
       evidence:
-        rank0.log:77  2026-11-30 10:04:12Z +1 s  timeout, rank 0
+        rank0.log:77  2026-11-30 10:04:12Z +1 s  rank 0  [timeout]
           | [rank0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8412,
             OpType=ALLREDUCE) ran for 600000 milliseconds
       speaks against it:
@@ -149,14 +147,25 @@ def test_hostile_log_text() -> None:
         assert all(c == "\n" or " " <= c <= "~" for c in text)
 
 
-def test_many_lines_of_one_step_are_counted() -> None:
-    """Of one step the text shows a few lines and says how many more there are and where; other steps stay visible."""
+def test_many_records_of_one_step_are_counted() -> None:
+    """Of one step the text shows a few records and counts the rest; other steps stay visible, nested findings are shorter."""
     many = tuple(evidence(f"timeout {n}", step="timeout", line=n) for n in range(1, 201))
-    text = render.render_text(report(incidents=(incident(evidence=(*many, evidence())),)))
-    assert "| timeout 5\n" in text
-    assert "| timeout 6\n" not in text
-    assert "and 195 more lines of timeout (--format json shows all)" in text
+    inner = evolve(nested(), evidence=many)
+    text = render.render_text(report(incidents=(incident(evidence=(*many, evidence(line=900)), explains=(inner,)),)))
+    assert text.count("| timeout 1\n") == 2
+    assert text.count("| timeout 3\n") == 1
+    assert text.count("| timeout 4\n") == 0
+    assert "    and 197 more records (--format json shows all)\n" in text
+    assert "        and 199 more records (--format json shows all)\n" in text
     assert f"| {XID}\n" in text
+
+
+def test_record_of_several_steps_is_shown_once() -> None:
+    """A record that speaks for several steps stands once, with all of them."""
+    both = (evidence(step="timed_out"), evidence(step="caught", moments={"stalled": -1.5, "due": 2.0}))
+    text = render.render_text(report(incidents=(incident(evidence=both, explains=()),)))
+    assert text.count(XID) == 1
+    assert "due 2 s later, stalled 1.5 s earlier host node-02, device 0000:41:00 [timed_out, caught] |" in " ".join(text.split())
 
 
 def test_many_unexplained_are_counted() -> None:
@@ -206,8 +215,8 @@ def test_explanation() -> None:
     assert lines == [
         "core:hardware.gpu.fell_off_bus for job 4711: quiet",
         "  true          require lost",
-        "                kern_node-02.log:118  2026-11-30 10:04:12Z +1 s  lost, host node-02, device",
-        "                0000:41:00",
+        "                kern_node-02.log:118  2026-11-30 10:04:12Z +1 s  host node-02, device 0000:41:00",
+        "                [lost]",
         f"                  | {XID}",
         "  false         require timeout within 5m after lost",
         "                the closest came late: x; nearest miss 12.3 s",

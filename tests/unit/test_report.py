@@ -15,7 +15,8 @@ from denpex_rules.timeline import Timeline
 
 def report(made: Program, line: Timeline, errors: tuple[ErrorLine, ...] = ()) -> Report:
     """Return the report of a program's rules over a timeline."""
-    return build(nodes(made, line), Context(made, line), Scan(tuple(line.sightings), (), errors), gaps=False)
+    told = evolve(line, errors=errors)
+    return build(nodes(made, told), Context(made, told), Scan(tuple(line.sightings)), gaps=False)
 
 
 def test_decided_failure() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from denpex_rules.finding import ClauseResult, Group, Interval, Moment, Suspect, Who
-from denpex_rules.wording import format_interval, format_moment, name_actor, name_group, nearest_miss, plural
+from denpex_rules.wording import format_interval, format_moment, name_actor, name_group, name_ranks, nearest_miss, plural
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,12 @@ def test_name_actor(who: Who | Suspect, name: str) -> None:
         ("2026-11-30T10:04:10Z", "2026-11-30T10:04:12.5Z", "2026-11-30 10:04:10 .. 10:04:12.5 UTC"),
         ("2026-11-30T10:04:10Z", "2026-11-30T10:04:10.999999999Z", "2026-11-30 10:04:10 UTC"),
         ("2026-11-30T10:04:10.455Z", "2026-11-30T10:04:12.455999999Z", "2026-11-30 10:04:10.455 .. 10:04:12.455 UTC"),
+        ("2026-11-30T10:04:10.079Z", "2026-11-30T10:04:10.079999999Z", "2026-11-30 10:04:10.079 UTC"),
+        ("2026-11-30T10:04:10.999Z", "2026-11-30T10:04:10.999999999Z", "2026-11-30 10:04:10.999 UTC"),
+        ("2026-11-30T10:04:10.482122Z", "2026-11-30T10:04:10.482122999Z", "2026-11-30 10:04:10.482122 UTC"),
+        ("2026-11-30T10:04:10Z", "2026-11-30T10:04:11.999999999Z", "2026-11-30 10:04:10 .. 10:04:11 UTC"),
+        ("2026-11-30T10:04:12.455999999Z", "2026-11-30T10:24:10.101Z", "2026-11-30 10:04:12.455 .. 10:24:10.101 UTC"),
+        ("2026-11-30T10:04:10.5Z", "2026-11-30T10:04:10.7Z", "2026-11-30 10:04:10.5 .. 10:04:10.7 UTC"),
         ("2026-11-30T23:59:59Z", "2026-12-01T00:00:01Z", "2026-11-30 23:59:59 .. 2026-12-01 00:00:01 UTC"),
     ],
 )
@@ -62,12 +68,27 @@ def test_format_moment(moment: Moment, text: str) -> None:
     assert format_moment(moment) == text
 
 
-def test_name_group() -> None:
-    """The first few actors are named and all the others counted, those beyond the 32 that the report holds too."""
-    actors = tuple(Who(rank=r) for r in range(32))
-    assert name_group(Group(1, actors[:1])) == "1: rank 0"
-    assert name_group(Group(6, actors[:6])) == "6: rank 0; rank 1; rank 2; rank 3; rank 4; rank 5"
-    assert "rank 5; and 1018 more" in name_group(Group(1024, actors)).replace(",", "")
+@pytest.mark.parametrize(
+    ("ranks", "text"),
+    [([3], "rank 3"), ([3, 3], "rank 3"), ([4, 3], "ranks 3, 4"), ([0, 1, 2, 3, 7, 9, 10], "ranks 0-3, 7, 9, 10")],
+)
+def test_name_ranks(ranks: list[int], text: str) -> None:
+    """Ranks are sorted, and three or more in a row become a range."""
+    assert name_ranks(ranks) == text
+
+
+def test_name_group_of_ranks() -> None:
+    """Ranks are gathered by host, and those beyond the ones that the report holds are counted."""
+    actors = (Who(rank=0, host="node-01"), Who(rank=4, host="node-02"), Who(rank=1, host="node-01"), Who(rank=9))
+    assert name_group(Group(4, actors)) == "4: ranks 0, 1 on host node-01; rank 4 on host node-02; rank 9"
+    assert name_group(Group(1024, tuple(Who(rank=r) for r in range(32)))) == "1,024: ranks 0-31; and 992 more"
+
+
+def test_name_group_of_others() -> None:
+    """Where an actor has no rank, the first few are named one by one and all the others counted."""
+    actors = tuple(Who(host=f"node-{n}") for n in range(10, 20))
+    assert name_group(Group(1, actors[:1])) == "1: host node-10"
+    assert name_group(Group(10, actors)).endswith("; host node-15; and 4 more")
     assert name_group(Group(2, ())) == "2"
 
 
