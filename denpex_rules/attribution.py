@@ -93,11 +93,10 @@ def device_of(timeline: Timeline, rank: Known) -> Result:
 def missing_from(timeline: Timeline, step: Bound) -> Result:
     """Return the job's ranks that are not among the step's sightings, although their logs cover its time.
 
-    A rank whose log was not read may have printed the same: with such ranks, or without a world size, nothing is known.
+    A rank whose log was not read may have printed the same: with such ranks nothing is known.
     """
     seen = {s.actor.rank for s in step if s.actor.rank is not None}
-    world = timeline.topology.world_size
-    expected = set(range(world)) if world is not None and world <= _MAX_WORLD else set(timeline.topology.ranks)
+    expected = _expected(timeline)
     absent = sorted(expected - seen)
     if not seen or not absent:
         return Unknown("no rank is missing among those that reported")
@@ -194,9 +193,14 @@ def _per_rank(capture: tuple[Bound, str]) -> dict[int, float]:
 
 
 def _unread(timeline: Timeline, have: set[int]) -> list[int]:
-    world = timeline.topology.world_size
-    expected = set(range(world)) if world is not None and world <= _MAX_WORLD else set(timeline.topology.ranks)
-    return sorted(expected - have)
+    return sorted(_expected(timeline) - have)
+
+
+def _expected(timeline: Timeline) -> set[int]:
+    """Return the job's ranks: as many as a line says, else all up to the highest that is known (ranks count from 0)."""
+    topology = timeline.topology
+    size = topology.world_size or max(topology.ranks, default=-1) + 1
+    return set(range(size)) if size <= _MAX_WORLD else set(topology.ranks)
 
 
 def _ranks(ranks: list[int] | tuple[int, ...]) -> str:

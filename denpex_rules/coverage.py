@@ -137,8 +137,8 @@ def _actor_key(presence: Presence, kind: Kind) -> object:
     actor = presence.activity.actor
     if kind == "rank" and actor.rank is not None:
         return ("rank", actor.rank)
-    if kind != "rank" and actor.host is not None:
-        return ("host", actor.host)
+    if kind != "rank":
+        return ("host", actor.host) if actor.host is not None else ("source", presence.activity.emitter.source)
     return ("emitter", presence.activity.emitter)
 
 
@@ -146,7 +146,7 @@ def _need_of(key: object, kind: Kind, lo: int | None, hi: int | None) -> Need:
     assert isinstance(key, tuple)
     rank = key[1] if key[0] == "rank" else None
     host = key[1] if key[0] == "host" else None
-    source = key[1].source if key[0] == "emitter" else None
+    source = key[1].source if key[0] == "emitter" else key[1] if key[0] == "source" else None
     return Need(kind, rank, host, lo, hi, source)
 
 

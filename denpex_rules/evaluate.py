@@ -144,9 +144,9 @@ class Scope:
     def condition(self, condition: Condition, own: Sighting | None) -> Ruling:
         """Return whether a condition holds; an unknown side makes it undetermined."""
         left, right = self.value(condition.left, own), self.value(condition.right, own)
+        if (isinstance(left, Unknown) or isinstance(right, Unknown)) and self._one_job(condition):
+            return TRUE
         if own is not None and isinstance(left, Unknown) and isinstance(right, Unknown):
-            if getattr(condition.left, "name", "") == "job" and condition.operator == "==" and not self.timeline.jobs:
-                return TRUE  # where no line names a job, all that was collected is of one
             speaker = self.speaker(condition)
             if speaker is not None and speaker == own.emitter:
                 return TRUE if condition.operator == "==" else FALSE
@@ -156,6 +156,11 @@ class Scope:
         assert isinstance(left, Known)
         assert isinstance(right, Known)
         return TRUE if _compare(left, condition.operator, right) else FALSE
+
+    def _one_job(self, condition: Condition) -> bool:
+        """Whether `job == step.job` holds for lines that name no job: where at most one job is named, all are of it."""
+        named = isinstance(condition.left, Path) and condition.left.name == "job"
+        return named and condition.operator == "==" and len(self.timeline.jobs) <= 1
 
     def speaker(self, condition: Condition) -> Emitter | None:
         """Return the emitter that stands for an unknown actor: `rank == step.rank` where the step's line tells no rank.

@@ -89,14 +89,13 @@ def _relation(cause: Finding, symptom: Finding, timeline: Timeline, progress: fr
         return None
     if cause.job is not None and symptom.job is not None and cause.job != symptom.job:
         return None
-    start = _start(symptom)
-    began = cause.began
+    start, began = _start(symptom), _began(cause)
     order = timeline.order(began, start)
     if order is Order.AFTER and timeline.order(began.shift(-SLACK), start) is Order.AFTER:
         return None
     if _too_far(began.instant, start.instant, cause.rule.span_ns):
         return None
-    if _progressed(began, start, timeline, progress):
+    if _progressed(cause.began, start, timeline, progress):
         return None
     return Order.BEFORE if order is Order.BEFORE else Order.UNCERTAIN
 
@@ -106,6 +105,14 @@ def _start(symptom: Finding) -> Point:
     if symptom.onset is None or not symptom.rule.onset:
         return symptom.began
     return Point(symptom.onset, symptom.began.host)
+
+
+def _began(cause: Finding) -> Point:
+    """Return when a cause began: its first sighting, or its onset where that is earlier (what was reported late)."""
+    onset = cause.onset
+    if onset is None or not onset.comparable(cause.began.instant) or onset.lo >= cause.began.instant.lo:
+        return cause.began
+    return Point(onset, cause.began.host, rank=cause.began.rank)
 
 
 def _too_far(cause: Instant, start: Instant, span_ns: int) -> bool:
