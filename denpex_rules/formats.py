@@ -43,7 +43,7 @@ _GLUED: Final = re.compile(
     rb"\[(?:rank\d{1,7}\]:|[IWEFC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? [\w./-]{1,100}\.(?:cpp|cc|cu|hpp|h):\d{1,7}\] )",
 )
 # What consoles, pastes and test runners put in front of a line; too weak to be a wrapper where nothing stands behind it.
-_QUOTE: Final = re.compile(rb" {0,4}[>*|]{1,2}[ >*|]{0,8}|[A-Za-z0-9][\w.-]{0,64} +\| |std(?:out|err): ")
+_QUOTE: Final = re.compile(rb" {0,4}[>*|]{1,2}[ >*|]{0,8}|[A-Za-z0-9][\w.-]{0,64} {1,40}\| |std(?:out|err): ")
 _GAP: Final = re.compile(rb"[ |]{0,3}")
 _TRACEBACK: Final = b"Traceback (most recent call last)"  # also behind a progress bar or a server's own words
 _REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
@@ -306,7 +306,7 @@ ENOUGH_ALIKE: Final = 20  # the same, where all lines carry one label
 
 
 def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
-    """Return the hints with what only many lines tell: weak wrappers that the source uses, and launchers whose tasks are nodes.
+    """Return the hints with what only many lines tell: weak wrappers that the source uses, and what its launchers are like.
 
     A weak wrapper is enabled when at least 90 % of the non-blank lines have it and its labels repeat. A launcher's task is a
     node when its lines carry a local rank, an agent's prefix or a global rank other than the task's number.
@@ -318,6 +318,7 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
     lines = [clean for line in sample if (clean := _ANSI.sub(b"", line).strip(b"\r\n")).strip()]
     used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
     hints = evolve(hints, wrappers=hints.wrappers | used)
+    hints = evolve(hints, tagged=any(_is_tagged(line, hints) for line in lines))
     if hints.task_rank and any(_is_node(line, hints) for line in lines):
         hints = evolve(hints, task_rank=False)
     return hints
@@ -335,6 +336,12 @@ def _uses(form: Format, lines: list[bytes]) -> bool:
     kinds = len(set(labels))
     enough = ENOUGH if kinds > 1 else ENOUGH_ALIKE
     return len(labels) >= enough and len(labels) * 10 >= len(lines) * 9 and kinds * 2 <= len(labels)
+
+
+def _is_tagged(line: bytes, hints: Hints) -> bool:
+    into = Prefixes(hints)
+    _prefixes(line, 0, into, _tables(hints.wrappers))
+    return bool(into.tee)
 
 
 def _is_node(line: bytes, hints: Hints) -> bool:

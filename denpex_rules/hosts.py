@@ -64,7 +64,7 @@ PROGRAMS: Final[dict[bytes, Kind]] = {
 _IDENT = rb"(" + HOST + rb") ([^\s:\[]{1,128})(?:\[(\d{1,10})\])?: ?"
 # Shapes that ordinary text has too count only with the kernel's name or a pid: `[1.000002] nvme nvme0: message` names no host.
 _SURE = rb"(" + HOST + rb") (?:(kernel)|([^\s:\[]{1,128})\[(\d{1,10})\]): ?"
-_UPTIME = rb"(?P<seconds>\d{1,9})\.(?P<micros>\d{6})>?\](?:\[ *[TC]\d{1,10}\])? "
+_UPTIME = rb"(?P<seconds>\d{1,9})\.(?P<micros>\d{6})>?\](?:\[ {0,20}[TC]\d{1,10}\])? "
 _RFC3339 = re.compile(ISO + ZONE)
 
 
@@ -152,7 +152,7 @@ def _journal_unix(m: Match, into: Prefixes) -> None:
     "journal_mono",
     "[",
     DIGIT + b" ",
-    rb"\[ *(\d{1,9})\.(\d{6})[^\]\n]{0,40}\] " + _SURE,
+    rb"\[ {0,20}(\d{1,9})\.(\d{6})[^\]\n]{0,40}\] " + _SURE,
     "[12345.600000] node-07 systemd[1]: message",
     "uptime, host, program, pid",
 )
@@ -189,7 +189,7 @@ def _kernel(into: Prefixes) -> None:
         into.kind = "kernel"
 
 
-@wrapper("dmesg", "[", DIGIT + b" <", rb"\[ *<? *" + _UPTIME, "[12345.678901] message", "uptime; kernel")
+@wrapper("dmesg", "[", DIGIT + b" <", rb"\[ {0,20}<? {0,20}" + _UPTIME, "[12345.678901] message", "uptime; kernel")
 def _dmesg(m: Match, into: Prefixes) -> None:
     if into.stamp is None:  # syslog's own stamp in front of it compares with more
         into.time(stamps.uptime(m["seconds"], m["micros"], into.hints.domain))
@@ -200,7 +200,7 @@ def _dmesg(m: Match, into: Prefixes) -> None:
     "dmesg_level",
     "",
     b"<" + LOWER,
-    rb"(?:<(?P<pri>\d{1,3})>|[a-z]{2,10} *:(?P<level>[a-z]{2,8}) *: )\[ *" + _UPTIME,
+    rb"(?:<(?P<pri>\d{1,3})>|[a-z]{2,10} {0,20}:(?P<level>[a-z]{2,8}) {0,20}: )\[ {0,20}" + _UPTIME,
     "kern  :err   : [12345.678901] message",
     "severity, uptime; kernel",
 )
@@ -227,7 +227,7 @@ def _dmesg_iso(_m: Match, into: Prefixes) -> None:
     "dmesg_human",
     "[",
     UPPER + b" ",
-    rb"\[(?:(" + MONTH + rb")(\d\d?) (\d\d:\d\d)| *\+\d{1,10}\.\d{6})\] ",
+    rb"\[(?:(" + MONTH + rb")(\d\d?) (\d\d:\d\d)| {0,20}\+\d{1,10}\.\d{6})\] ",
     "[Nov30 10:04] message",
     "time to the minute; kernel",
 )
@@ -251,7 +251,7 @@ def _kmsg(m: Match, into: Prefixes) -> None:
     "talos",
     "",
     DIGIT + LOWER,
-    rb"(" + HOST + rb"): ([a-z]{3,10}): +([a-z]{3,10}): \[" + ISO + ZONE + rb"\]: ",
+    rb"(" + HOST + rb"): ([a-z]{3,10}): {1,40}([a-z]{3,10}): \[" + ISO + ZONE + rb"\]: ",
     "10.0.0.7: kern: warning: [2026-11-30T10:04:10.123456789Z]: message",
     "host, severity, time; kernel",
 )

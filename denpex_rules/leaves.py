@@ -54,7 +54,7 @@ def _c10d(m: Match, into: Prefixes) -> None:
         claim(m[5] or m[6], into)
 
 
-@leaf("what", "", b" ", rb" {1,4}what\(\): +" + _OWN_RANK + rb"?", "  what():  [Rank 3] message", "severity, rank")
+@leaf("what", "", b" ", rb" {1,4}what\(\): {1,40}" + _OWN_RANK + rb"?", "  what():  [Rank 3] message", "severity, rank")
 def _what(m: Match, into: Prefixes) -> None:
     into.severity = "error"
     if into.rank is None:
@@ -65,7 +65,7 @@ def _what(m: Match, into: Prefixes) -> None:
     "glog",
     "",
     _LETTERS,
-    rb"([IWEFCDV])((?:\d{4})?\d{4}) (" + CLOCK + rb")\.(\d{6}) +\d{1,20} ([^\s:\]]{1,300}):\d{1,7}\] ?",
+    rb"([IWEFCDV])((?:\d{4})?\d{4}) (" + CLOCK + rb")\.(\d{6}) {1,40}\d{1,20} ([^\s:\]]{1,300}):\d{1,7}\] ?",
     "E1130 10:04:10.123456 4242 torch/distributed/elastic/multiprocessing/api.py:12] message",
     "severity, time without zone, often without year",
 )
@@ -81,7 +81,7 @@ def _glog(m: Match, into: Prefixes) -> None:
     "absl_early",
     "",
     _LETTERS,
-    rb"([IWEF])0000 00:00:(\d{9,10})\.(\d{6}) +\d{1,20} [^\s\]]{1,300}\] ?",
+    rb"([IWEF])0000 00:00:(\d{9,10})\.(\d{6}) {1,40}\d{1,20} [^\s\]]{1,300}\] ?",
     "E0000 00:00:1796033050.084614   25751 cuda_dnn.cc:10] message",
     "severity, time",
 )
@@ -117,7 +117,7 @@ def _nccl_bare(m: Match, into: Prefixes) -> None:
     "ucx",
     "[",
     DIGIT,
-    rb"\[(\d{10})\.(\d{6})\] \[(" + HOST + rb"):(\d{1,10}) *:\d{1,10}\] +\S{1,200} +UCX +([A-Z]{1,10}) +",
+    rb"\[(\d{10})\.(\d{6})\] \[(" + HOST + rb"):(\d{1,10}) {0,20}:\d{1,10}\] {1,40}\S{1,200} {1,40}UCX {1,40}([A-Z]{1,10}) {1,40}",
     "[1796033050.475958] [node-07:4242:0]  sock.c:325  UCX  ERROR message",
     "time, host, pid, severity",
 )

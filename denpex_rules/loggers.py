@@ -16,13 +16,13 @@ _LEVEL = rb"(" + LEVEL + rb")"
 
 # After an ISO stamp: a level directly, or behind up to four fields (`[mod]`, `(pid)`, `mod -`, `mod:`) and one bare word.
 # Fields are possessive, so that a line is read once.
-_FIELD = rb"(?:\[[^\]\n]{1,120}\]|\([^)\n]{1,120}\)|[\w.<>/@:-]{1,120}+)(?:\s*+[-|,]\s*+|\s*+(?=\[)|(?<=[:\]\)])\s*+)"
+_FIELD = rb"(?:\[[^\]\n]{1,120}\]|\([^)\n]{1,120}\)|[\w.<>/@:-]{1,120}+)(?:\s{0,20}+[-|,]\s{0,20}+|\s{0,20}+(?=\[)|(?<=[:\]\)])\s{0,20}+)"
 _PYTHON = (
     rb"[\])]?[\s|:,-]{0,12}+(?:"
     + _FIELD
-    + rb"){0,4}(?:[\w.<>/@:-]{1,120}\s++)?[\[(<]?(?:"
+    + rb"){0,4}(?:[\w.<>/@:-]{1,120}\s{1,20}+)?[\[(<]?(?:"
     + _LEVEL
-    + rb"(?![\w.])|(?<=\[)(debug|info|warning|error|critical|fatal)(?=\s*\])|(?<= )(debug|info|warning|error|fatal)(?=: ))"
+    + rb"(?![\w.])|(?<=\[)(debug|info|warning|error|critical|fatal)(?=\s{0,20}\])|(?<= )(debug|info|warning|error|fatal)(?=: ))"
     rb"[\s|:\]-]{0,12}+(?:\[[Rr](?:ank|ANK)[ :=]{0,2}(\d{1,7})\])?"
 )
 
@@ -48,7 +48,7 @@ def _deepspeed(m: Match, into: Prefixes) -> None:
     "megatron",
     "",
     b" ",
-    rb" (?:\[" + ISO + rb"\] )?iteration +\d{1,10}/ *(?:\d{1,10}|infinity) \|",
+    rb" (?:\[" + ISO + rb"\] )?iteration {1,40}\d{1,10}/ {0,20}(?:\d{1,10}|infinity) \|",
     " [2026-11-30 10:04:10] iteration       60/    1000 | message",
     "time without zone",
 )
@@ -117,7 +117,7 @@ def _vllm(m: Match, into: Prefixes) -> None:
     "tensorflow",
     "iso",
     b":",
-    rb": ([IWEF])(?: +\d{1,20})? \S{1,300}:\d{1,7}\] ?",
+    rb": ([IWEF])(?: {1,40}\d{1,20})? \S{1,300}:\d{1,7}\] ?",
     "2026-11-30 10:04:10.123456: E external/xla/client.cc:96] message",
     "time without zone, severity",
 )
@@ -154,7 +154,7 @@ def _severity(m: Match, into: Prefixes) -> None:
     "loguru",
     "iso",
     b" ",
-    rb" \| ([A-Z]{1,20}) *\| ",
+    rb" \| ([A-Z]{1,20}) {0,20}\| ",
     "2026-11-30 10:04:10.123 | ERROR    | loop:step:88 - message",
     "time without zone, severity",
 )

@@ -50,7 +50,7 @@ def kind_at(text: bytes, position: int) -> Kind | None:
 
 _EXCEPTION: Final = rb"(?:[A-Za-z_]\w{0,80}\.){0,12}+(?:[A-Z]\w{0,80})?(?:Error|Exception|Interrupt|Exit)(?::(?: |$)|$)"
 _SEVERE: Final = re.compile(
-    rb"\s*+(?:(?P<fatal>Fatal Python error|Segmentation fault|Bus error|Aborted \(core|terminate called|Kernel panic)"
+    rb"[ \t]{0,64}+(?:(?P<fatal>Fatal Python error|Segmentation fault|Bus error|Aborted \(core|terminate called|Kernel panic)"
     rb"|(?P<error>Traceback \(most recent|[Ee]rror: )|(?P<exception>" + _EXCEPTION + rb")|(?P<warning>[Ww]arning: ))",
 )
 _PLAIN_EXCEPTION: Final = re.compile(_EXCEPTION)

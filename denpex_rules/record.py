@@ -19,7 +19,8 @@ class Hints:
 
     `process` is true when the place proves that all lines come from one process (a per-rank file): its emitter label is "".
     `wrappers` names the weak wrappers that this source is known to use: their shape matches ordinary text, so they are peeled
-    nowhere else. `task_rank` is false where a launcher's task is known to be a whole node, so its number is no rank.
+    nowhere else. `task_rank` is false where a launcher's task is known to be a whole node, so its number is no rank. `tagged` is
+    true where a launcher tags its workers' lines, so that the untagged ones are its own.
     """
 
     actor: Actor = NOBODY
@@ -28,6 +29,7 @@ class Hints:
     process: bool = False
     wrappers: frozenset[str] = frozenset()
     task_rank: bool = True
+    tagged: bool = False
 
 
 NO_HINTS = Hints()

@@ -37,6 +37,7 @@ RECORD_LINES: Final = 200  # a longer record is cut into several
 RECORD_BYTES: Final = 64 * 1024
 OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
 LABELS: Final = 5_000  # emitters that are told apart in one source
+AGENT: Final = "agent"  # the label of a launcher's own lines
 OTHERS: Final = "…"  # the label of the lines of all further ones
 RUNS: Final = 400_000  # runs of all emitters of a source together
 WAITING: Final = 8  # gaps of one emitter that wait for a stamp of their clock
@@ -92,8 +93,10 @@ class SourceScanner:
         state = self._state
         self._read(state.splitter.finish())
         self._decide()
-        for emitter in state.emitters.values():
+        for emitter in tuple(state.emitters.values()):
             self._finish(emitter)
+        if AGENT in state.emitters:
+            self._finish(state.emitters[AGENT])  # it may have been handed a record since
         found = [(kept.resolved(), place) for place, shelf in state.shelves.items() for kept in shelf]
         found.sort(key=lambda pair: (pair[0].line, pair[1]))  # stable: occurrences on one line keep their order
         errors = sorted(state.errors, key=lambda e: e.line)
@@ -151,7 +154,8 @@ class SourceScanner:
         if line.layout in state.layouts or len(state.layouts) < LAYOUTS:
             state.layouts[line.layout] += 1
         emitter = state.emitter(self._label(line))
-        emitter.presence.add(line, min(MAX_RUNS, RUNS // len(state.emitters)))
+        if emitter.label == AGENT:
+            self._hand_over()
         if emitter.begins(piece):
             self._finish(emitter)
         piece.when = emitter.when(line.instant)
@@ -163,20 +167,46 @@ class SourceScanner:
         while state.open_bytes > OPEN_BYTES:
             self._finish(next(iter(state.open.values())))
 
+    def _hand_over(self) -> None:
+        """Give an unfinished record without a label to the launcher when one of its lines shows that it is the launcher's.
+
+        torchrun raises ChildFailedError by a bare traceback: only its box tells whose it is. It then has the launcher's stamps
+        around it and its line order.
+        """
+        state = self._state
+        bare = state.emitters.get("")
+        if bare is None or state.hints.process or not any(p.line.kind == "agent" for p in bare.pieces):
+            return
+        agent = state.emitter(AGENT)
+        self._finish(agent)
+        for piece in bare.pieces:
+            piece.when = agent.when(piece.line.instant)
+        agent.pieces, agent.hits, agent.size = bare.pieces, bare.hits, bare.size
+        bare.pieces, bare.hits, bare.size = [], set(), 0
+        state.open.pop(bare.label, None)
+        state.open[agent.label] = agent
+
     def _label(self, line: Line) -> str:
-        """Return the emitter's label; a host's line among a process's lines is never from that process."""
+        """Return the emitter's label.
+
+        A host's line among a process's lines is never from that process; an untagged line among tagged ones is the launcher's.
+        """
         hints = self._state.hints
         if not line.label and line.kind in _HOST_KINDS and line.kind != hints.kind and not hints.process:
             return str(line.kind)
-        return line.label
+        return line.label or (AGENT if hints.tagged and not hints.process else "")
 
     # ---- records
 
     def _finish(self, emitter: _Emitter) -> None:
         """Look at an emitter's record, which is complete, and forget its lines."""
+        if not emitter.label:
+            self._hand_over()
         if not emitter.pieces:
             return
         record = _Record(emitter.pieces)
+        for piece in emitter.pieces:
+            emitter.presence.add(piece.line, min(MAX_RUNS, RUNS // len(self._state.emitters)))
         for place in sorted(emitter.hits | self._matcher.expensive):
             pattern = self._matcher.pattern(place)
             if not pattern.accepts(record.severity, None):

@@ -188,27 +188,13 @@ class Timeline:
         if presence.first is None or presence.last is None:
             return None
         first, last = presence.first, presence.last
-        if self.kind_of(presence) == "agent" and self.start is not None:
+        if presence.activity.kind == "agent" and self.start is not None:
             first = min(first, self.start)
         if _collected(presence.activity) and self.end is not None:
             last = max(last, self.end)
         if self.until is not None and presence.activity.frame.clock != "monotonic":
             last = max(last, self.until)
         return first, last
-
-    def kind_of(self, presence: Presence) -> Kind:
-        """Return an emitter's kind of log: an unknown one is a rank's, or the launcher's where it leaves its own lines untagged."""
-        activity = presence.activity
-        if activity.kind is not None:
-            return activity.kind
-        return "agent" if not activity.emitter.label and activity.emitter.source in self._tagged else "rank"
-
-    @cached_property
-    def _tagged(self) -> frozenset[str]:
-        """The sources in which a launcher tags its workers' lines."""
-        return frozenset(
-            p.activity.emitter.source for p in self.presences if p.activity.emitter.label and p.activity.actor.local_rank is not None
-        )
 
     def present(self, kind: Kind | None = None, rank: int | None = None, host: str | None = None) -> tuple[Presence, ...]:
         """Return the emitters of a kind (unknown kinds count as rank logs), rank and host."""
@@ -218,7 +204,7 @@ class Timeline:
         return tuple(
             p
             for p in found
-            if (kind is None or self.kind_of(p) == kind) and (host is None or p.activity.actor.host == host)
+            if (kind is None or (p.activity.kind or "rank") == kind) and (host is None or p.activity.actor.host == host)
         )
 
     @cached_property
@@ -245,7 +231,7 @@ class Timeline:
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of log that were read; a source of unknown kind counts as a rank log."""
-        return tuple(sorted({self.kind_of(p) for p in self.presences}))
+        return tuple(sorted({p.activity.kind or "rank" for p in self.presences}))
 
     @cached_property
     def untimed(self) -> bool:

@@ -99,7 +99,7 @@ def _pdsh(m: Match, into: Prefixes) -> None:
     into.ident = into.host
 
 
-@weak("compose", "", WORD, rb"([A-Za-z0-9][\w.-]{0,250}) +\| ", "trainer-1  | step 10", "service")
+@weak("compose", "", WORD, rb"([A-Za-z0-9][\w.-]{0,250}) {1,40}\| ", "trainer-1  | step 10", "service")
 def _named(m: Match, into: Prefixes) -> None:
     into.ident = text_of(m[1])
 
@@ -125,7 +125,9 @@ def _cri(m: Match, into: Prefixes) -> None:
     "2026-11-30T10:04:10.123456789Z step 10",
     "arrival time (docker and kubectl --timestamps)",
 )
-@wrapper("logcli", "iso", b" ", ZONED + rb" \{[^}\n]{0,2000}\} +", '2026-11-30T10:04:10Z {pod="train-3"} step 10', "arrival time")
+@wrapper(
+    "logcli", "iso", b" ", ZONED + rb" \{[^}\n]{0,2000}\} {1,40}", '2026-11-30T10:04:10Z {pod="train-3"} step 10', "arrival time"
+)
 def _arrived(_m: Match, into: Prefixes) -> None:
     into.stamp = stamps.arrival(into.stamp)
 
