@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from attrs import evolve, field, frozen
 
 from denpex_rules.attribution import Known, Result, Unknown
-from denpex_rules.clock import MAX, MIN, Instant, Order, format_time
+from denpex_rules.clock import MAX, MIN, Instant, Order, format_about
 from denpex_rules.correlator import Clause, Match
 from denpex_rules.evaluate import Scope, Truth
 from denpex_rules.finding import Suspect
@@ -185,12 +185,12 @@ def _proof(clause: Clause) -> str:
 
 
 def time_text(instant: Instant) -> str:
-    """Return an instant as one ISO time, or as lo/hi when it is wider than its lowest digit shows."""
+    """Return an instant as one ISO time, to the millisecond; one that is bounded on one side only as before or after it."""
     if instant.lo == MIN:
-        return f"before {format_time(instant.hi)}"
+        return f"before {format_about(instant.hi)}"
     if instant.hi == MAX:
-        return f"after {format_time(instant.lo)}"
-    return format_time(instant.lo)
+        return f"after {format_about(instant.lo)}"
+    return format_about(instant.lo)
 
 
 # ------------------------------------------------------------------ time, evidence, actors, missing facts

@@ -142,6 +142,11 @@ def format_time(ns: int) -> str:
     return f"{base}{tail}Z"
 
 
+def format_about(ns: int) -> str:
+    """Return ns UTC as ISO 8601, cut to whole milliseconds: for sentences, where a stamp's last digits are noise."""
+    return format_time(ns - ns % 1_000_000)
+
+
 def parse_time(text: str) -> int:
     """Return an ISO 8601 instant with zone in ns UTC. Raises ValueError when it is malformed or has no zone."""
     head, dot, tail = text.partition(".")

@@ -15,7 +15,7 @@ from typing import Literal
 from attrs import define, evolve, field, frozen
 
 from denpex_rules.attribution import Bound
-from denpex_rules.clock import MAX, MIN, SECOND, Order, format_duration
+from denpex_rules.clock import SECOND, Instant, Order, format_duration
 from denpex_rules.coverage import Whom, absence, silence
 from denpex_rules.evaluate import FALSE, TRUE, Ruling, Scope, Truth, all_of, field_of
 from denpex_rules.pool import KeyValue, Pool, episodes_of, pools
@@ -176,12 +176,13 @@ class _Machine:
         return max(needed, default=0) == index
 
     def _span(self, scope: Scope) -> Ruling:
-        first = scope.bindings[self.rule.trigger.name][0].instant
-        bound = [scope.bindings[step.name][0].instant for step in self.rule.required if scope.bindings.get(step.name)]
-        timed = [i for i in bound if i.known and i.lo > MIN and i.hi < MAX and i.comparable(first)]
-        if timed and max(i.lo for i in timed) - min(i.hi for i in timed) > self.rule.span_ns:
-            return FALSE
-        return TRUE
+        clocks: dict[object, list[Instant]] = defaultdict(list)
+        for step in self.rule.required:
+            for sighting in scope.bindings.get(step.name, ())[:1]:
+                if sighting.instant.known:
+                    clocks[sighting.instant.frame].append(sighting.instant)
+        far = (max(i.lo for i in found) - min(i.hi for i in found) > self.rule.span_ns for found in clocks.values())
+        return FALSE if any(far) else TRUE
 
     # ---- candidates of one step
 
@@ -189,13 +190,14 @@ class _Machine:
         self, step: Step, scope: Scope, used: frozenset[int], trigger: Sighting | None, *, strict: bool
     ) -> Iterator[Clause]:
         if step.event == SILENCE:
-            ruling = silence(step, scope)
+            ruling = silence(step, scope, self._job())
             if ruling.truth is Truth.TRUE or (not strict and ruling.truth is Truth.UNDETERMINED):
                 yield Clause(step, ruling.truth, ruling.reason, (), ruling.needs)
             return
         if step.count is not None:
-            true, open_ = self._countable(step, scope, used, trigger)
-            yield from self._counted(step, scope, true, open_, strict=strict)
+            clause = self._count(step, scope, self._countable(step, scope, trigger), used)
+            if clause.truth is Truth.TRUE or (not strict and clause.truth is Truth.UNDETERMINED):
+                yield clause
             return
         true, open_ = self._candidates(step, scope, used, (trigger,) if trigger else None)
         for sighting in _picked(step, true):
@@ -210,14 +212,11 @@ class _Machine:
             if ruling.truth is Truth.UNDETERMINED:
                 yield Clause(step, Truth.UNDETERMINED, ruling.reason, (), ruling.needs)
 
-    def _countable(
-        self, step: Step, scope: Scope, used: frozenset[int], trigger: Sighting | None
-    ) -> tuple[Bound, list[tuple[Sighting, Ruling]]]:
+    def _countable(self, step: Step, scope: Scope, trigger: Sighting | None) -> Bound:
         """Return what a counting step may take: candidates within the span of the trigger, a trigger and those after it."""
         first = trigger or self._trigger(scope)
         pool = self._from(trigger) if trigger else self._narrowed(step, scope)
-        near = tuple(s for s in pool if _within(self.rule.span_ns, first, s))
-        return self._candidates(step, scope, used, near)
+        return tuple(s for s in pool if _within(self.rule.span_ns, first, s))
 
     def _from(self, trigger: Sighting) -> Bound:
         """Return what a counting trigger that starts at one of its sightings may take: that one, and those not certainly before it."""
@@ -226,31 +225,22 @@ class _Machine:
         rest = (s for s in self.episode if s is not trigger and self.timeline.order(point_of(s), point) is not wrong)
         return (trigger, *rest)
 
-    def _counted(
-        self, step: Step, scope: Scope, true: Bound, open_: list[tuple[Sighting, Ruling]], *, strict: bool
-    ) -> Iterator[Clause]:
-        clause = self._count(step, scope, true, open_)
-        if clause.truth is Truth.TRUE or (not strict and clause.truth is Truth.UNDETERMINED):
-            yield clause
-
-    def _count(self, step: Step, scope: Scope, true: Bound, open_: list[tuple[Sighting, Ruling]]) -> Clause:
+    def _count(self, step: Step, scope: Scope, pool: Bound, used: frozenset[int] = frozenset()) -> Clause:
+        """Return how a counting step came out over a pool; what it is bound to keeps the pool's order."""
         assert step.count is not None
+        true, open_ = self._candidates(step, scope, used, pool)
         if _enough(step, true):
             return Clause(step, Truth.TRUE, "", true)
-        both = self._in_pool_order(step, (*true, *(s for s, _ in open_)))
+        taken = {id(s) for s in (*true, *(s for s, _ in open_))}
+        both = tuple(s for s in pool if id(s) in taken)
         if _may_be_enough(step, both):
-            if not open_:
-                return Clause(step, Truth.UNDETERMINED, "they may lie further apart than their clocks tell", both)
-            return Clause(step, Truth.UNDETERMINED, open_[0][1].reason, both, open_[0][1].needs)
+            reason = open_[0][1].reason if open_ else "they may lie further apart than their clocks tell"
+            return Clause(step, Truth.UNDETERMINED, reason, both, open_[0][1].needs if open_ else ())
         if not scope.bindings.get(self.rule.trigger.name):
             scope = scope.bind(self.rule.trigger.name, both[:1] or self.episode[:1])
         ruling = self._absence(step, scope)
         reason = ruling.reason if ruling.truth is Truth.UNDETERMINED else f"{len(true)} of {step.count.least} were seen"
         return Clause(step, ruling.truth, reason, both, ruling.needs)
-
-    def _in_pool_order(self, step: Step, sightings: Iterable[Sighting]) -> Bound:
-        wanted = {id(s) for s in sightings}
-        return tuple(s for s in self.pool.of(step.event) if id(s) in wanted)
 
     def _candidates(
         self, step: Step, scope: Scope, used: frozenset[int], triggers: Bound | None = None
@@ -297,11 +287,11 @@ class _Machine:
     def _ask(self, step: Step, scope: Scope) -> Clause:
         """Return how a step that consumes nothing came out."""
         if step.event == SILENCE:
-            ruling = silence(step, scope)
+            ruling = silence(step, scope, self._job())
             return Clause(step, ruling.truth, ruling.reason, (), ruling.needs)
-        true, open_ = self._candidates(step, scope, frozenset())
         if step.count is not None:
-            return self._count(step, scope, true, open_)
+            return self._count(step, scope, self._narrowed(step, scope))
+        true, open_ = self._candidates(step, scope, frozenset())
         if true:
             return Clause(step, Truth.TRUE, "", (_picked(step, true)[0],))
         if open_:
@@ -310,12 +300,17 @@ class _Machine:
         ruling = self._absence(step, scope)
         return Clause(step, ruling.truth, ruling.reason, (), ruling.needs, self._miss(step, scope))
 
+    def _job(self) -> str | None:
+        job = dict(self.pool.fields).get("job")
+        return job if isinstance(job, str) else None
+
     def _absence(self, step: Step, scope: Scope) -> Ruling:
+        unbound = sorted(n for n in references(step, self.rule, lets=False) if not scope.bindings.get(n))
+        if unbound:
+            return Ruling(Truth.UNDETERMINED, f"`{unbound[0]}` was not seen")
         keyed = dict(self.pool.fields)
-        rank, host, job = keyed.get("rank"), keyed.get("host"), keyed.get("job")
-        named = Whom(
-            rank if isinstance(rank, int) else None, host if isinstance(host, str) else None, job if isinstance(job, str) else None
-        )
+        rank, host = keyed.get("rank"), keyed.get("host")
+        named = Whom(rank if isinstance(rank, int) else None, host if isinstance(host, str) else None, self._job())
         return absence(self.rule, step, scope, self._trigger(scope), named)
 
     def _confirming(self, scope: Scope) -> tuple[Scope, tuple[Clause, ...]]:
@@ -364,7 +359,7 @@ class _Machine:
         """Return how the trigger itself came out at its best."""
         step, first = self.rule.trigger, _picked(self.rule.trigger, self.episode)[0]
         if step.count is not None:
-            return self._count(step, scope, *self._countable(step, scope, frozenset(), self.episode[0]))
+            return self._count(step, scope, self._countable(step, scope, self.episode[0]))
         ruling = scope.judge(step, first)
         return Clause(step, ruling.truth, ruling.reason, (first,), ruling.needs)
 
@@ -436,25 +431,25 @@ def _number(sightings: Iterable[Sighting], distinct: str | None) -> int:
     return len(values - {None})
 
 
-def references(step: Step, rule: Rule) -> frozenset[str]:
-    """Return the names of the steps that a step's conditions and window refer to, through lets too."""
+def references(step: Step, rule: Rule, *, lets: bool = True) -> frozenset[str]:
+    """Return the names of the steps that a step's conditions and window refer to; with `lets`, through lets too."""
     names: set[str] = set()
-    lets = {let.name: let.value for let in rule.lets}
-    pending: list[Expression] = [side for c in step.where for side in (c.left, c.right)]
+    values = {let.name: let.value for let in rule.lets} if lets else {}
     if step.window is not None:
         for anchor in (step.window.lo, step.window.hi):
             if anchor is not None:
                 names.add(anchor.step)
                 names.update(term.name for _, term in anchor.terms if isinstance(term, Path))
+    pending: list[Expression] = [side for c in step.where for side in (c.left, c.right)]
     while pending:
         expression = pending.pop()
         if isinstance(expression, Call):
+            names.update(a.name for a in expression.args if isinstance(a, Path) and a.field is None and a.name not in values)
             pending.extend(expression.args)
-        elif isinstance(expression, Path):
-            if expression.name in lets and expression.field is None:
-                pending.append(lets.pop(expression.name))
-            else:
-                names.add(expression.name)
+        elif isinstance(expression, Path) and expression.field is not None:
+            names.add(expression.name)
+        elif isinstance(expression, Path) and expression.name in values:
+            pending.append(values.pop(expression.name))
     return frozenset(names) & frozenset(s.name for s in rule.steps)
 
 

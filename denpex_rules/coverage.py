@@ -8,7 +8,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from denpex_rules.attribution import Unknown
-from denpex_rules.clock import MAX, Instant, format_duration, format_time
+from denpex_rules.clock import MAX, Instant, format_duration, format_about
 from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
 from denpex_rules.rule import Kind, Rule, Step
 from denpex_rules.sighting import Emitter, Sighting
@@ -69,8 +69,12 @@ def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
             named = value.value if isinstance(value.value, tuple) else (value.value,)
             if len(named) != 1 or not isinstance(named[0], int):
                 return Unknown(f"several ranks remain: {format_value(value.value)}")
+            if rank not in {None, named[0]}:
+                return Unknown(f"rank {named[0]} has no part in what is said of rank {rank}")
             rank = named[0]
         elif isinstance(value.value, str):
+            if host not in {None, value.value}:
+                return Unknown(f"host {value.value} has no part in what is said of host {host}")
             host = value.value
     return Whom(rank, host, keyed.job if keyed else None, emitter)
 
@@ -97,6 +101,8 @@ def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interv
     points = [point for _, point in sides if point is not None]
     if len(points) < len(sides):
         return Interval(None, None, None, unknown=True)
+    if not strict and not sides:
+        return Interval(None, None, trigger.instant)
     frame = next((p.instant for p in points), trigger.instant)
     if not frame.known or any(not p.instant.comparable(frame) for p in points):
         return Interval(None, None, None, unknown=bool(points) and not scope.timeline.untimed)
@@ -170,8 +176,8 @@ def _open(interval: Interval) -> bool:
     return interval.lo is None and interval.hi is None
 
 
-def silence(step: Step, scope: Scope) -> Ruling:
-    """Return whether the actor of a silence step said nothing for the step's duration after its anchor."""
+def silence(step: Step, scope: Scope, job: str | None = None) -> Ruling:
+    """Return whether the actor of a silence step, in a job, said nothing for the step's duration after its anchor."""
     actor = whom(step, scope)
     if isinstance(actor, Unknown):
         return Ruling(Truth.UNDETERMINED, actor.reason, actor.needs)
@@ -183,6 +189,8 @@ def silence(step: Step, scope: Scope) -> Ruling:
     found = scope.timeline.present(rank=actor.rank, host=actor.host)
     if actor.emitter is not None:
         found = tuple(p for p in found if p.activity.emitter == actor.emitter)
+    if job is not None:
+        found = tuple(p for p in found if p.activity.actor.job in {None, job})
     name = f"rank {actor.rank}" if actor.rank is not None else f"host {actor.host}" if actor.host else "the process"
     if not found:
         return Ruling(Truth.UNDETERMINED, f"no log of {name} was read", need)
@@ -201,9 +209,10 @@ def _place(presence: Presence, anchor: Point) -> Point:
 def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, need: tuple[Need, ...]) -> Ruling:
     runs = _union(sorted(run for p in timed for run in p.activity.runs))
     floor = max(p.activity.floor for p in timed)
-    words = _spoke_inside(runs, floor, span)
-    if words is not None:
-        return Ruling(Truth.FALSE, f"{name} spoke {words}")
+    for presence in timed:
+        words = _spoke_inside(sorted(presence.activity.runs), presence.activity.floor, span)
+        if words is not None:
+            return Ruling(Truth.FALSE, f"{name} spoke {words}")
     lost = _lost(timeline, timed, floor, span, name)
     if lost:
         return Ruling(Truth.UNDETERMINED, lost, need)
@@ -211,7 +220,7 @@ def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, ne
         return Ruling(Truth.UNDETERMINED, f"a line of {name} may lie inside or outside the interval", need)
     before = [run for run in runs if run[0] <= span.lo]
     if not before:
-        return Ruling(Truth.FALSE, f"{name} never spoke before {format_time(span.lo)}: it can't fall silent")
+        return Ruling(Truth.FALSE, f"{name} never spoke before {format_about(span.lo)}: it can't fall silent")
     return _unusual(timeline, timed, runs, before, floor, span, name, need)
 
 
@@ -236,7 +245,7 @@ def _unusual(
     if after - last < _TIMES * longest:
         usual = format_duration(longest)
         return Ruling(Truth.UNDETERMINED, f"{name} speaks too rarely: its longest gap before is {usual}", need)
-    return Ruling(Truth.TRUE, f"{name} said nothing from {format_time(last)} for {format_duration(after - last)}")
+    return Ruling(Truth.TRUE, f"{name} said nothing from {format_about(last)} for {format_duration((after - last) // 1_000_000 * 1_000_000)}")
 
 
 def _spoke_inside(runs: list[Run], floor: int, span: Span) -> str | None:
@@ -246,7 +255,7 @@ def _spoke_inside(runs: list[Run], floor: int, span: Span) -> str | None:
         if run[0] > hi:
             return None
         if (lo <= run[0] and run[1] <= hi) or min(run[1], hi) - max(run[0], lo) > floor:
-            return f"at {format_time(max(run[0], lo))}"
+            return f"at {format_about(max(run[0], lo))}"
     return None
 
 
@@ -260,7 +269,7 @@ def _lost(timeline: Timeline, timed: list[Presence], floor: int, span: Span, nam
         return f"the activity of {name} is kept too coarsely to tell"
     ends = [reach[1] for p in timed if (reach := timeline.reach(p)) is not None]
     if min(ends) < span.hi:
-        return f"the log of {name} ends at {format_time(min(ends))}: too early to prove silence"
+        return f"the log of {name} ends at {format_about(min(ends))}: too early to prove silence"
     return ""
 
 

@@ -278,19 +278,20 @@ def speaker(scope: Scope, condition: Condition, bound: Bound) -> Emitter | None:
     return emitter if field_of(scope[held[0]], left.name) is None and one_process(scope.case, emitter) else None
 
 
-def names_no_job(case: Case) -> bool:
-    """Whether no line at all names a job: all that was collected is of one (10)."""
-    return all(s.actor.job is None for s in case.sightings) and all(a.actor.job is None for _, a in activities(case))
+def is_of_one_job(case: Case) -> bool:
+    """Whether at most one job is named at all: all that was collected is of it (10)."""
+    named = {s.actor.job for s in case.sightings} | {a.actor.job for _, a in activities(case)}
+    return len(named - {None}) <= 1
 
 
 def holds(scope: Scope, condition: Condition, index: int, bound: Bound) -> Truth:
     """Return the truth of a condition for a candidate (10)."""
     left, right = resolve(scope, condition.left, bound, index), resolve(scope, condition.right, bound, index)
-    if left is None and right is None:
-        if condition.operator == "==" and condition.left == Path("job") and names_no_job(scope.case):
-            return T
-        if speaker(scope, condition, bound) == scope[index].emitter:
-            return T if condition.operator == "==" else F
+    if left is None and right is None and speaker(scope, condition, bound) == scope[index].emitter:
+        return T if condition.operator == "==" else F
+    of_bound_step = isinstance(condition.right, Path) and condition.right.field == "job" and bound.get(condition.right.name)
+    if None in (left, right) and of_bound_step and names_own(condition, "job") and is_of_one_job(scope.case):
+        return T
     return compare(condition.operator, left, right)
 
 
@@ -365,15 +366,22 @@ def activities(case: Case) -> list[tuple[SourceCoverage, Activity]]:
     return [(source, activity) for source in case.sources for activity in source.activities]
 
 
+def kind_of(activity: Activity) -> str:
+    """Return the kind of log that an activity stands in; lines of unknown kind are a rank's (5.3)."""
+    return activity.kind or "rank"
+
+
 def extent(case: Case, activity: Activity) -> tuple[int, int] | None:
     """Return the closed interval that an activity covers (5.3), None when it has no timed line."""
     if not activity.runs:
         return None
-    ends = [activity.runs[-1][1]]
-    if activity.kind in ("rank", "agent"):
-        siblings = [a for _, a in activities(case) if a.kind in ("rank", "agent") and a.runs]
-        ends += [a.runs[-1][1] for a in siblings if a.frame.comparable(activity.frame)]
-    return activity.runs[0][0], max(ends)
+    first, last = activity.runs[0][0], activity.runs[-1][1]
+    if kind_of(activity) not in ("rank", "agent"):
+        return first, last
+    together = [a for _, a in activities(case) if kind_of(a) in ("rank", "agent") and a.runs and a.frame.comparable(activity.frame)]
+    if kind_of(activity) == "agent":
+        first = min(a.runs[0][0] for a in together)
+    return first, max(a.runs[-1][1] for a in together)
 
 
 def intact(source: SourceCoverage) -> bool:
@@ -476,9 +484,11 @@ def asked(scope: Scope, step: Step, bound: Bound, *, by_key: bool) -> Asked | No
 
 
 def whose(activity: Activity) -> object:
-    """Return the actor that a source of its kind stands for."""
-    identity = activity.actor.rank if activity.kind == "rank" else activity.actor.host
-    return activity.emitter if identity is None else identity
+    """Return what a source of its kind stands for: a rank (else the emitter), a host (else the file) (5.3)."""
+    rank, host = activity.actor.rank, activity.actor.host
+    if kind_of(activity) == "rank":
+        return activity.emitter if rank is None else rank
+    return activity.emitter.source if host is None else host
 
 
 def absence(scope: Scope, step: Step, bound: Bound) -> Truth:
@@ -486,15 +496,15 @@ def absence(scope: Scope, step: Step, bound: Bound) -> Truth:
     window, whom = sides(scope, step, bound), asked(scope, step, bound, by_key=True)
     if window is None or whom is None or refers_to_unbound(step, bound):
         return U
-    kinds = set(scope.case.events[step.event].kinds) or {a.kind for _, a in activities(scope.case)}
+    kinds = set(scope.case.events[step.event].kinds) or {kind_of(a) for _, a in activities(scope.case)}
     return F if kinds and all(is_covered(scope.case, kind, whom, window) for kind in kinds) else U
 
 
-def is_covered(case: Case, kind: str | None, whom: Asked, window: tuple[Side, Side]) -> bool:
+def is_covered(case: Case, kind: str, whom: Asked, window: tuple[Side, Side]) -> bool:
     """Whether the sources of one kind that a step asks for cover a window (5.2)."""
     covered: dict[object, bool] = {}
     for source, activity in activities(case):
-        if activity.kind == kind and whom.admits(activity):
+        if kind_of(activity) == kind and whom.admits(activity):
             proof = intact(source) and covers(case, activity, *window)
             covered[whose(activity)] = covered.get(whose(activity), False) or proof
     if nothing_is_timed(case):

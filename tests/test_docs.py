@@ -68,7 +68,8 @@ def follow(block: Block, folder: Path) -> None:
         where = f"{block.page}:{command.line}: {command.text}"
         assert "Traceback (most recent call last)" not in result.output, f"{where}\n{result.output}"
         assert not unsaid or command.text == examples.ECHO_STATUS, f"exit code is not shown: {unsaid}"
-        assert not command.shown or examples.agrees(command.shown, result.output), f"{where}\n{result.output}"
+        true = not command.shown or examples.agrees(command.shown, result.output)
+        assert true, f"{where}\n{result.output}"
         unsaid = f"{where}\n{result.output}" if result.status else ""
     assert not unsaid, f"exit code is not shown: {unsaid}"
 

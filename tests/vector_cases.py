@@ -7,7 +7,8 @@ A file may give `events` that its vectors share. A vector has `says`, `spec` (a 
     coverage:   kind   time,time  file     attributes       rank  09:00:00..10:30:00  r0  rank=0 lines=50 floor=1s truncated
 
 A time is `HH:MM:SS[.fff]` of 2026-11-30 UTC, a range `..` of two, or `?` for none. Attributes are actor fields, captures, and `label`,
-`text`, `clock`, `domain`, `year=unknown`; in coverage `lines`, `untimed`, `floor`, `merged`, `evicted`, `truncated`. A file's rows in
+`text`, `clock`, `domain`, `year=unknown`; in coverage `lines`, `untimed`, `floor`, `merged`, `evicted`, `truncated`,
+and the kind `unknown`. A file's rows in
 coverage are one source. `expect` lists outcomes: `bind` names sightings by `file:line` (or `file[label]:line`), `clauses` names those that are
 not true, `key` writes `-` for an unknown field; without `key` all of it is unknown.
 """
@@ -129,7 +130,7 @@ def sources_of(table: str) -> tuple[SourceCoverage, ...]:
         activity = Activity(
             emitter=Emitter(name, options.pop("label", "")),
             actor=actor_of(options),
-            kind=cast("Kind", kind),
+            kind=None if kind == "unknown" else cast("Kind", kind),
             lines=int(options.pop("lines", "100")),
             untimed=int(options.pop("untimed", "0")),
             floor=floor,
