@@ -164,12 +164,12 @@ def _alone(part: Regex) -> Event:
 
 def _check_examples(event: Event, pattern: EventPattern) -> Iterator[Diagnostic]:
     for example in event.like:
-        reason = _miss(pattern, example)
+        reason = miss(pattern, example)
         if reason:
             message = f"event `{event.name}` does not match its own example: {reason}"
             yield Diagnostic("E0503", message, event.span, hint=_shown(example))
     for example in event.unlike:
-        if not _miss(pattern, example):
+        if not miss(pattern, example):
             message = f"event `{event.name}` matches a text that it declares to be unlike"
             yield Diagnostic("E0504", message, event.span, hint=_shown(example))
 
@@ -178,8 +178,8 @@ def _shown(example: str) -> str:
     return f"the text is: {example if len(example) <= 200 else example[:199] + '…'}"
 
 
-def _miss(pattern: EventPattern, example: str) -> str:
-    """Say why an example, read as a bare pasted record, is not the event; "" when it is."""
+def miss(pattern: EventPattern, example: str) -> str:
+    """Return why an example, read as a bare pasted record, is not the event; "" when it is."""
     lines = [peel(line, NO_HINTS) for line in example.encode().split(b"\n")]
     severity = max((line.severity for line in lines if line.severity), key=SEVERITIES.index, default=None)
     kind = next((line.kind for line in lines if line.kind), None)

@@ -196,6 +196,8 @@ class _Machine:
             return
         if step.count is not None:
             clause = self._count(step, scope, self._countable(step, scope, trigger), used)
+            if trigger is not None and not any(s is trigger for s in clause.sightings):
+                return  # what others suffice for is their match, not that of this trigger
             if clause.truth is Truth.TRUE or (not strict and clause.truth is Truth.UNDETERMINED):
                 yield clause
             return

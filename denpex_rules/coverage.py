@@ -31,7 +31,10 @@ Run = tuple[int, int]
 
 @frozen
 class Span:
-    """The closed interval [lo, hi] of a silence in ns, and the skew between the actor's clock and the anchor's."""
+    """The closed interval [lo, hi] of a silence in ns, and the skew between the actor's clock and the anchor's.
+
+    It starts right after the anchor: what was said at the anchor's time, the anchor's own line above all, came before.
+    """
 
     lo: int
     hi: int
@@ -108,6 +111,8 @@ def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interv
         return Interval(None, None, None, unknown=bool(points) and not scope.timeline.untimed)
     lo = points[0].instant.lo if window and window.lo else None
     hi = points[-1].instant.hi if window and window.hi else None
+    if strict and not trigger.instant.comparable(frame) and len(sides) < _BOTH:
+        return Interval(None, None, None, unknown=True)  # the open side is counted from the trigger, on another clock
     if strict and trigger.instant.comparable(frame):
         lo = trigger.instant.lo - rule.span_ns if lo is None else lo
         hi = trigger.instant.hi + rule.span_ns if hi is None else hi
@@ -184,8 +189,8 @@ def silence(step: Step, scope: Scope, job: str | None = None) -> Ruling:
     anchor = scope.anchor(step.window.lo) if step.window and step.window.lo else None
     if anchor is None or anchor.instant.hi == MAX:
         return Ruling(Truth.UNDETERMINED, "when the silence would begin is not known")
-    lo, hi = anchor.instant.hi, anchor.instant.hi + (step.duration or 0)
-    need = (Need("rank", actor.rank, actor.host, lo, hi),)
+    lo, hi = anchor.instant.hi + 1, anchor.instant.hi + (step.duration or 0)
+    need = (Need("rank", actor.rank, actor.host, lo - 1, hi),)
     found = scope.timeline.present(rank=actor.rank, host=actor.host)
     if actor.emitter is not None:
         found = tuple(p for p in found if p.activity.emitter == actor.emitter)
@@ -218,7 +223,7 @@ def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, ne
         return Ruling(Truth.UNDETERMINED, lost, need)
     if spoke(runs, span.lo - span.skew, span.hi + span.skew) and not _only_before(runs, span):
         return Ruling(Truth.UNDETERMINED, f"a line of {name} may lie inside or outside the interval", need)
-    before = [run for run in runs if run[0] <= span.lo]
+    before = [run for run in runs if run[0] < span.lo]
     if not before:
         return Ruling(Truth.FALSE, f"{name} never spoke before {format_about(span.lo)}: it can't fall silent")
     return _unusual(timeline, timed, runs, before, floor, span, name, need)
@@ -237,9 +242,9 @@ def _unusual(
     """Return TRUE when the silence is longer than what is usual for the actor."""
     if sum(p.activity.lines - p.activity.untimed for p in timed) < _FEW_LINES:
         return Ruling(Truth.UNDETERMINED, f"{name} printed too few lines to tell silence from rarity", need)
-    last = min(before[-1][1], span.lo)
+    last = min(before[-1][1], span.lo - 1)
     end = max(reach[1] for p in timed if (reach := timeline.reach(p)) is not None)
-    after = next((run[0] for run in runs if run[0] > span.lo), end)
+    after = next((run[0] for run in runs if run[0] >= span.lo), end)
     gaps = [b[0] - a[1] for a, b in pairwise(before)]
     longest = max([0, *gaps, *(floor for run in before if run[1] > run[0])])
     if after - last < _TIMES * longest:
@@ -289,5 +294,6 @@ def _union(runs: list[Run]) -> list[Run]:
     return merged
 
 
+_BOTH = 2
 _FEW_LINES = 5
 _TIMES = 3

@@ -185,10 +185,11 @@ CODES: dict[str, str] = {
     # L: advice
     "L0101": "a stable rule without a `like` example for each event",
     "L0102": "an event pattern that is only a common word",
-    "L0103": "an event that names neither severity nor kind",
+    "L0103": "an event that names neither severity nor kind and holds little fixed text",
     "L0104": "`causes` and the taxonomy's `upstream` disagree",
-    "L0105": "two rules share a trigger and nothing relates them",
+    "L0105": "one record starts two rules and nothing relates them",
     "L0106": "the rule says nothing about what to do",
     "L0107": "the rule orders events closer than the clock of their source can tell",
     "L0108": "an event or `let` that nothing uses",
+    "L0109": "`see` names a rule that does not exist",
 }

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from denpex_rules import attribution
 from denpex_rules.attribution import Bound, Known, Result, Unknown
@@ -113,12 +113,13 @@ class Scope:
         if not bound:
             return None
         point = self.moment(bound[0], anchor.moment)
+        total = 0
         for sign, term in anchor.terms:
-            if point is None:
-                return None
             shift = term if isinstance(term, int) else _duration(self._field(term))
-            point = None if shift is None else point.shift(sign * shift)
-        return point
+            if shift is None:
+                return None
+            total += sign * shift
+        return point.shift(total) if point is not None else None
 
     def moment(self, sighting: Sighting, name: str) -> Point | None:
         """Return a sighting's time or named moment, None when a capture that it needs is missing."""
@@ -128,12 +129,14 @@ class Scope:
         moment = self.events[sighting.event].moment(name)
         if moment is None:
             return None
+        total = 0
         for sign, term in moment.terms:
             shift = term if isinstance(term, int) else sighting.fields.get(term)
             if not isinstance(shift, int):
                 return None
-            point = point.shift(sign * shift)
-        return point
+            total += sign * shift
+        # Line order tells about the line's own time only, not about a moment that the line speaks of.
+        return evolve(point, instant=point.instant.shift(total), ordinal=None)
 
     # ---- judging one sighting for one step
 

@@ -248,7 +248,7 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
     repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
     return Line(
         text,
-        "" if hints.process else _label(into, kind, hints),
+        "" if hints.process or not into.layout else _label(into, kind, hints),
         _who(into, kind, hints),
         _when(into),
         severity,
@@ -283,6 +283,8 @@ def _label(into: Prefixes, kind: Kind | None, hints: Hints) -> str:
 def _who(into: Prefixes, kind: Kind | None, hints: Hints) -> Actor:
     """Return the actor: the line's claims, then the place's. Lines of the host, the agent or the scheduler are no rank's."""
     own = kind in {None, "rank"}
+    if own and not into.layout:
+        return hints.actor
     rank = into.rank
     if rank is None and into.task is not None and own and hints.task_rank and not into.tee:
         rank = into.task

@@ -8,6 +8,7 @@ from pathlib import Path
 from denpex_rules import library, plugins
 from denpex_rules.compiler import check_rules, compile_rules
 from denpex_rules.errors import Diagnostic, Source, UsageError
+from denpex_rules.lint import lint_rules
 from denpex_rules.program import Program
 from denpex_rules.rule import RuleSet
 from denpex_rules.taxonomy import FILE as TAXONOMY_FILE
@@ -75,7 +76,7 @@ def _taxonomy(rules: Iterable[str | Path]) -> Taxonomy:
 
 
 def check(paths: Sequence[str | Path]) -> tuple[int | None, tuple[Diagnostic, ...]]:
-    """Check rule files and folders without stopping at the first mistake.
+    """Check rule files and folders without stopping at the first mistake. Advice is about the files that are given.
 
     Args:
         paths: files and folders; the shipped pack when there are none.
@@ -89,7 +90,13 @@ def check(paths: Sequence[str | Path]) -> tuple[int | None, tuple[Diagnostic, ..
     rules, diagnostics = library.check_paths(paths) if paths else library.check_pack()
     if rules is None:
         return None, diagnostics
-    found = check_rules(rules, types=plugins.capture_types(), sources=_texts(rules))
+    types, texts = plugins.capture_types(), _texts(rules)
+    found = check_rules(rules, types=types, sources=texts)
+    if not found:
+        known = library.rule_names(paths)
+        advice = lint_rules(rules, _taxonomy(paths), types=types, known=known, sources=texts)
+        given = [Path(path).resolve() for path in paths]
+        found = [d for d in advice if not given or any(Path(d.span.path).resolve().is_relative_to(path) for path in given)]
     return len(rules.rules), (*diagnostics, *found)
 
 

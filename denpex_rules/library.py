@@ -120,6 +120,16 @@ def pack_folder(name: str) -> Path:
     return folder
 
 
+def rule_names(paths: Iterable[str | Path] = ()) -> frozenset[str]:
+    """Return `pack:path` of the rules that the files of the known packs, and of the packs around `paths`, are named for.
+
+    The files are not read. Raises PluginError.
+    """
+    folders = [(name, pack_folder(name)) for name in packs()]
+    folders += [(SHIPPED, root) for p in map(Path, paths) if (root := _root(p.absolute() / SUFFIX if p.is_dir() else p.absolute()))]
+    return frozenset(f"{name}:{_place(path, root)}" for name, root in folders for path in root.rglob(f"*{SUFFIX}"))
+
+
 def merge(sets: Iterable[RuleSet]) -> RuleSet:
     """Return several rule sets as one.
 

@@ -37,11 +37,13 @@ def alternative_literals(alternative: Alternative) -> Literals | None:
     Returns:
         The set whose weakest member is longest and rarest; None when no part has a literal of three bytes.
     """
-    candidates: list[Literals] = []
-    for sequence in alternative.sequences:
-        for part in sequence.parts:
-            candidates += _template_runs(part) if isinstance(part, Template) else _regex_runs(part)
-    return _best(candidates)
+    return _best(fixed_texts(alternative))
+
+
+def fixed_texts(alternative: Alternative) -> tuple[Literals, ...]:
+    """Return the fixed texts of one alternative: every match contains one member of each set."""
+    parts = (p for sequence in alternative.sequences for p in sequence.parts)
+    return tuple(c for p in parts for c in (_template_runs(p) if isinstance(p, Template) else _regex_runs(p)) if c)
 
 
 def check_literals(event: Event) -> Diagnostic | None:

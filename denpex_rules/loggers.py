@@ -16,7 +16,10 @@ _LEVEL = rb"(" + LEVEL + rb")"
 
 # After an ISO stamp: a level directly, or behind up to four fields (`[mod]`, `(pid)`, `mod -`, `mod:`) and one bare word.
 # Fields are possessive, so that a line is read once.
-_FIELD = rb"(?:\[[^\]\n]{1,120}\]|\([^)\n]{1,120}\)|[\w.<>/@:-]{1,120}+)(?:\s{0,20}+[-|,]\s{0,20}+|\s{0,20}+(?=\[)|(?<=[:\]\)])\s{0,20}+)"
+_FIELD = (
+    rb"(?:\[[^\]\n]{1,120}\]|\([^)\n]{1,120}\)|[\w.<>/@:-]{1,120}+)"
+    rb"(?:\s{0,20}+[-|,]\s{0,20}+|\s{0,20}+(?=\[)|(?<=[:\]\)])\s{0,20}+)"
+)
 _PYTHON = (
     rb"[\])]?[\s|:,-]{0,12}+(?:"
     + _FIELD

@@ -137,20 +137,22 @@ def scopes(case: Case) -> list[Scope]:
 
 def originals(case: Case) -> list[int]:
     """Return the sightings without the streams that are whole copies of another stream of the same rank (4.3)."""
-    streams: dict[Emitter, list[int]] = {}
-    for index, seen in enumerate(case.sightings):
-        streams.setdefault(seen.emitter, []).append(index)
+    streams: dict[Emitter, list[Sighting]] = {}
+    for seen in case.sightings:
+        streams.setdefault(seen.emitter, []).append(seen)
 
-    def content(stream: list[int]) -> Counter[object]:
-        lines = (case.sightings[i] for i in stream)
-        return Counter((s.event, s.instant, frozenset(s.fields.items()), s.text) for s in lines)
+    def shows(stream: list[Sighting]) -> Counter[object]:
+        return Counter((s.event, s.instant, frozenset(s.fields.items()), s.text) for s in stream)
+
+    def is_copy(emitter: Emitter, other: Emitter) -> bool:
+        both = [*streams[emitter], *streams[other]]
+        one_rank = len({s.actor.rank for s in both}) == 1 and both[0].actor.rank is not None
+        one_job = len({s.actor.job for s in both} - {None}) <= 1 and len({s.actor.attempt for s in both} - {None}) <= 1
+        return one_rank and one_job and emitter.source != other.source and shows(streams[emitter]) <= shows(streams[other])
 
     kept: list[Emitter] = []
     for emitter in sorted(streams, key=lambda e: (-len(streams[e]), e.source, e.label)):
-        ranks = {case.sightings[i].actor.rank for i in streams[emitter]}
-        rank = next(iter(ranks)) if len(ranks) == 1 else None
-        others = [e for e in kept if e.source != emitter.source and {case.sightings[i].actor.rank for i in streams[e]} == {rank}]
-        if rank is None or not any(content(streams[emitter]) <= content(streams[e]) for e in others):
+        if not any(is_copy(emitter, other) for other in kept):
             kept.append(emitter)
     return [i for i, seen in enumerate(case.sightings) if seen.emitter in kept]
 
@@ -573,10 +575,10 @@ def runs_of(scope: Scope, timed: list[Activity], start: Point, length: int) -> t
         place = Point(activity.frame, activity.actor.rank, activity.actor.host, activity.emitter)
         gap = margin(place, start, scope.case.skew)
         for lo, hi in activity.runs:
-            wholly = reaches(lo, begin + gap) and reaches(end - gap, hi)
+            wholly = lo > begin + gap and reaches(end - gap, hi)
             if wholly or min(hi, end - gap) - max(lo, begin + gap) > activity.floor:
                 inside.append((lo, hi))
-            elif hi + gap < begin:
+            elif reaches(begin, hi + gap):
                 before.append((lo, hi))
             elif lo - gap > end:
                 after.append((lo, hi))
@@ -586,7 +588,7 @@ def runs_of(scope: Scope, timed: list[Activity], start: Point, length: int) -> t
 
 
 def silence(scope: Scope, step: Step, bound: Bound) -> Truth:
-    """Say whether an actor was silent over `[A.hi, A.hi + D]` (8)."""
+    """Say whether an actor was silent over `(A.hi, A.hi + D]` (8)."""
     start = anchor_point(scope, step.window.lo, bound) if step.window and step.window.lo else None
     whom = asked(scope, step, bound, by_key=False)
     mine = [(s, a) for s, a in activities(scope.case) if a.runs and whom is not None and whom.admits(a)]
@@ -667,7 +669,7 @@ def options(scope: Scope, step: Step, bound: Bound, *, strict: bool) -> Iterator
         true, maybe = near_trigger(scope, true, trigger), near_trigger(scope, maybe, trigger)
         truth = clause(scope, step, true, maybe, bound)
         if truth == T or (truth == U and not strict):
-            yield ordered(scope.case, true if strict else true + maybe), truth
+            yield ordered(scope.case, true if truth == T else true + maybe), truth
         return
     yield from tried(true, T)
     if not strict:
@@ -690,12 +692,12 @@ def starts(scope: Scope, trigger: int, episode: Indices, *, strict: bool) -> Ite
         if truth == T or (truth == U and not strict):
             yield (trigger,), truth
         return
-    others = [i for i in picked(scope, step, episode) if i != trigger and not comes_first(scope, step, i, trigger)]
+    others = [i for i in episode if i != trigger and not comes_first(scope, step, i, trigger)]
     group = (trigger, *near_trigger(scope, tuple(others), trigger))
     true = tuple(i for i in group if fits(scope, step, i, {}) == T)
     maybe = tuple(i for i in group if fits(scope, step, i, {}) == U)
     truth = clause(scope, step, true, maybe, {step.name: (trigger,)})
-    held = true if strict else tuple(i for i in group if i in true + maybe)
+    held = true if truth == T else tuple(i for i in group if i in true + maybe)
     if trigger in held and (truth == T or (truth == U and not strict)):
         yield held, truth
 
@@ -776,10 +778,14 @@ def decide(scope: Scope, episode: Indices) -> Outcome:
     step = scope.case.rule.trigger
     results = {i: best(scope, i, episode) for i in picked(scope, step, episode)}
     for verdict in ("confirmed", "inconclusive"):
-        reaching = minimal(scope, step, tuple(i for i in results if results[i][0] == verdict))
-        if reaching:
-            _, bound, truths = results[reaching[0]]
-            return completed(scope, verdict, bound, truths, min(len(reaching) - 1, MAX_RIVALS))
+        reaching: list[int] = []
+        for index in results:
+            if results[index][0] == verdict and not any(comes_first(scope, step, other, index) for other in reaching):
+                reaching.append(index)
+        first = minimal(scope, step, tuple(reaching))
+        if first:
+            _, bound, truths = results[first[0]]
+            return completed(scope, verdict, bound, truths, min(len(first) - 1, MAX_RIVALS))
     return Outcome(scope.key, "quiet")
 
 

@@ -18,11 +18,13 @@ bounded = settings(max_examples=200, deadline=None, suppress_health_check=list(H
 
 
 def comparable(outcomes: list[Outcome]) -> list[str]:
-    """Return outcomes as texts, in an order of their own, so that two lists compare."""
-    return sorted(
-        repr((o.key, o.outcome, {n: h for n, h in sorted(o.bindings.items()) if h}, sorted(o.clauses.items()), o.rivals))
-        for o in outcomes
-    )
+    """Return outcomes as texts, in an order of their own, so that two lists compare; of many sightings only the first is a place."""
+
+    def shown(outcome: Outcome) -> str:
+        held = {name: (h[0], sorted(h)) for name, h in sorted(outcome.bindings.items()) if h}
+        return repr((outcome.key, outcome.outcome, held, sorted(outcome.clauses.items()), outcome.rivals))
+
+    return sorted(map(shown, outcomes))
 
 
 @bounded

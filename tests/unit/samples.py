@@ -148,14 +148,16 @@ rule storage.broken_shard {
   status  stable since "0.1"
   tags    shard
   event broken error in rank "shard {file:path}: checksum mismatch, giving up"
+    like "shard /data/shard-0042.bin: checksum mismatch, giving up"
   event again in rank "shard {file:path}: read again"
+    like "shard /data/shard-0042.bin: read again"
   per job within 1h
   require broken
   unless again where file == broken.file within 10m after broken
   blame rank broken.rank
   why "Rank {broken.rank} stopped reading {broken.file}."
   do  "Restore {broken.file} from its source."
-  see "storage.full_disk" because "a full disk says so"
+  see "storage.full" because "a full disk says so"
 }
 """
 BROKEN = "shard /data/shard-0042.bin: checksum mismatch, giving up"

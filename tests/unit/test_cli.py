@@ -94,7 +94,7 @@ def test_rule_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "scan", "logs", "--rules", "my", "--no-pack")
     assert (code, out) == (2, "")
     assert err.count("error[E") >= 2
-    assert "my/storage/broken_shard.rule:10:" in err
+    assert "my/storage/broken_shard.rule:12:" in err
     assert "\x1b" not in err
 
 

@@ -133,3 +133,23 @@ def test_check(my: Path) -> None:
     count, diagnostics = gather.check([my])
     assert count is None
     assert len(diagnostics) >= 2
+
+
+def test_check_gives_advice_about_what_is_named(my: Path) -> None:
+    """Advice comes with rules that have no mistake, about the files that were given and no others."""
+    write_files(my, {"storage/second.rule": RULE.replace("storage.broken_shard", "storage.second").replace("  do ", "  ref ")})
+    write_files(my, {"lib/shards.rule": 'language 1\n\nevent lost in rank "shard {file:path} is gone"\n'})
+    count, advice = gather.check([my / "storage/broken_shard.rule"])
+    assert (count, advice) == (1, ())
+    count, advice = gather.check([my])
+    assert (count, sorted(d.code for d in advice)) == (2, ["L0106", "L0108"])
+    assert all(d.severity == "warning" and d.source for d in advice)
+
+
+def test_check_knows_rules_beside_the_given_ones(my: Path) -> None:
+    """`see` may name any rule of the file's own pack or of the shipped one, though it is not checked."""
+    rule = my / "storage/broken_shard.rule"
+    write_files(my, {"taxonomy.toml": TAXONOMY, "host/full.rule": RULE.replace("storage.broken_shard", "host.full")})
+    for name, codes in (("host.full", []), ("hardware.gpu.fell_off_bus", []), ("host.empty", ["L0109"])):
+        rule.write_text(RULE.replace("storage.full", name), encoding="utf-8")
+        assert [d.code for d in gather.check([rule])[1]] == codes
