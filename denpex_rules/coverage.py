@@ -270,7 +270,7 @@ def _lost(timeline: Timeline, timed: list[Presence], floor: int, span: Span, nam
         return f"the log of {name} merges repeats of other processes"
     if any(not timeline.proves_absence(p, "") for p in timed):
         return f"the log of {name} is truncated"
-    if floor > span.hi - span.lo:
+    if floor > span.hi - span.lo + 1:  # the interval is open at its start
         return f"the activity of {name} is kept too coarsely to tell"
     ends = [reach[1] for p in timed if (reach := timeline.reach(p)) is not None]
     if min(ends) < span.hi:

@@ -96,7 +96,8 @@ def _report(line: Timeline, scan: Scan, program: Program, options: Options) -> R
     matches = [m for rule in program.rules if line.of(rule.trigger.event) for m in match_rule(rule, events, line)]
     findings = [found for m in matches if (found := blame.attribute(m, line)) is not None]
     progress = frozenset(e.id for e in program.events if PROGRESS in e.id)
-    nodes = relate.relate(findings, line, progress)
+    symptoms = frozenset(c.id for c in program.classes if c.role == "symptom")
+    nodes = relate.relate(findings, line, progress, symptoms)
     return report.build(nodes, report.Context(program, line), scan, gaps=options.coverage)
 
 

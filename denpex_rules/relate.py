@@ -3,6 +3,9 @@
 A cause explains a symptom when it does not come after the start of the stall, both are of one job, the symptom lies within the
 cause's span, and the job made no progress in between. A cause whose order to the symptom can't be told explains it all the same,
 as likely: nothing else may then be concluded from the order.
+
+Two rules may see one fault from two sides (the kernel's Xid and the process's own CUDA error). Findings of one class that name
+no different rank, host or device and lie close together are one fault: the one that names more stands for both.
 """
 
 from __future__ import annotations
@@ -13,10 +16,13 @@ from attrs import Factory, define, frozen
 
 from denpex_rules.blame import Finding
 from denpex_rules.clock import MAX, MIN, MINUTE, Instant, Order
+from denpex_rules.finding import Suspect
 from denpex_rules.timeline import Point, Timeline, point_of
 
 # Peers enter a collective up to a step before the fault that keeps one of them from joining it.
 SLACK = MINUTE
+# Two sides of one fault are logged within this time of each other.
+TWICE = 2 * MINUTE
 
 
 @define
@@ -48,21 +54,25 @@ def order_key(finding: Finding) -> tuple[object, ...]:
     return (unknown, instant.lo, finding.rule.qualified, first.text if first else "", str(finding.match.key))
 
 
-def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[str]) -> list[Node]:
+def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[str], symptoms: frozenset[str]) -> list[Node]:
     """Return the root findings, each with what it explains, in report order.
 
     Args:
         findings: all findings of one collection.
         timeline: where progress between cause and symptom is looked for.
         progress: ids of the events that show a job's progress.
+        symptoms: the classes that are never causes.
     """
     ordered = sorted(findings, key=order_key)
-    parents: dict[int, _Link] = {}
+    parents = _seen_twice(ordered)
     for index, symptom in enumerate(ordered):
+        if index in parents:
+            continue
+        start, slack = (_start(symptom), SLACK) if symptom.rule.cls in symptoms else (symptom.began, 0)
         links = [
             _Link(i, truth is Order.BEFORE)
             for i, cause in enumerate(ordered)
-            if i != index and (truth := _relation(cause, symptom, timeline, progress)) is not None
+            if i != index and (truth := _relation(cause, symptom, start, slack, timeline, progress)) is not None
         ]
         usable = [link for link in links if not _descends(link.cause, index, parents)]
         if usable:
@@ -74,6 +84,42 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
     return [node for index, node in enumerate(nodes) if index not in parents]
 
 
+def _seen_twice(findings: Sequence[Finding]) -> dict[int, _Link]:
+    """Return for each finding that is another one's fault seen again, which one stands for both."""
+    ranked = sorted(range(len(findings)), key=lambda i: (-_named(findings[i]), i))
+    found: dict[int, _Link] = {}
+    for place, index in enumerate(ranked):
+        for other in ranked[:place]:
+            if other not in found and _one_fault(findings[other], findings[index]):
+                found[index] = _Link(other, certain=False)
+                break
+    return found
+
+
+def _named(finding: Finding) -> int:
+    return max((sum(part is not None for part in (s.rank, s.host, s.device)) for s in finding.initiators), default=0)
+
+
+def _one_fault(a: Finding, b: Finding) -> bool:
+    """Whether two findings of different rules may be one fault: same class, one actor as far as both name it, close in time."""
+    if a.rule.cls != b.rule.cls or a.rule.id == b.rule.id or not a.initiators or not b.initiators:
+        return False
+    if a.job is not None and b.job is not None and a.job != b.job:
+        return False
+    pairs = [(x, y) for x in a.initiators for y in b.initiators]
+    if not all(_compatible(x, y) for x, y in pairs):
+        return False
+    one, two = a.began.instant, b.began.instant
+    if not one.comparable(two) or not one.known or not two.known:
+        return True
+    return one.lo - two.hi <= TWICE and two.lo - one.hi <= TWICE
+
+
+def _compatible(a: Suspect, b: Suspect) -> bool:
+    parts = ((a.rank, b.rank), (a.host, b.host), (a.device, b.device))
+    return all(x is None or y is None or x == y for x, y in parts)
+
+
 def _descends(node: int, ancestor: int, parents: dict[int, _Link]) -> bool:
     """Whether `node` is already explained, directly or not, by `ancestor`: a relation back would close a circle."""
     while node in parents:
@@ -83,15 +129,17 @@ def _descends(node: int, ancestor: int, parents: dict[int, _Link]) -> bool:
     return False
 
 
-def _relation(cause: Finding, symptom: Finding, timeline: Timeline, progress: frozenset[str]) -> Order | None:
+def _relation(
+    cause: Finding, symptom: Finding, start: Point, slack: int, timeline: Timeline, progress: frozenset[str]
+) -> Order | None:
     """Return BEFORE when the cause certainly came first, UNCERTAIN when that can't be told, None when they are not related."""
     if symptom.rule.cls not in cause.rule.causes:
         return None
     if cause.job is not None and symptom.job is not None and cause.job != symptom.job:
         return None
-    start, began = _start(symptom), _began(cause)
+    began = _began(cause)
     order = timeline.order(began, start)
-    if order is Order.AFTER and timeline.order(began.shift(-SLACK), start) is Order.AFTER:
+    if order is Order.AFTER and timeline.order(began.shift(-slack), start) is Order.AFTER:
         return None
     if _too_far(began.instant, start.instant, cause.rule.span_ns):
         return None

@@ -17,7 +17,7 @@ from denpex_rules.correlator import Clause
 from denpex_rules.evaluate import Scope
 from denpex_rules.program import Program
 from denpex_rules.relate import Node
-from denpex_rules.rule import LEVELS, Expression, Kind, Path, Rule, Text
+from denpex_rules.rule import LEVELS, Expression, Kind, Level, Path, Rule, Text
 from denpex_rules.sighting import Actor, ErrorLine, Scan, Sighting
 from denpex_rules.timeline import Need, Presence, Timeline
 from denpex_rules.topology import claim_of
@@ -85,6 +85,7 @@ def _incident(node: Node, context: Context, *, root: bool) -> out.Incident:
     found = node.finding
     rule, match = found.rule, found.match
     shown = found.evidence[:EVIDENCE]
+    explains = tuple(_incident(n, context, root=False) for n in node.explains)
     outcome: Literal["confirmed", "inconclusive"] = "confirmed" if match.outcome == "confirmed" else "inconclusive"
     return out.Incident(
         id=identity(found),
@@ -92,7 +93,7 @@ def _incident(node: Node, context: Context, *, root: bool) -> out.Incident:
         rule=rule.qualified,
         cls=rule.cls,
         title=rule.title,
-        level=rule.level,
+        level=_level(rule.level, explains),
         outcome=outcome,
         job=found.job,
         initiators=found.initiators,
@@ -102,12 +103,19 @@ def _incident(node: Node, context: Context, *, root: bool) -> out.Incident:
         against=tuple(clause_result(c) for c in found.against),
         reporters=_group(found.reporters),
         victims=_group(found.victims),
-        explains=tuple(_incident(n, context, root=False) for n in node.explains),
+        explains=explains,
         missing=tuple(missing_fact(lack) for lack in _all_lacks(node, context, root=root)),
         remedy=_remedy(rule, match.scope),
         impact=rule.impact,
         clauses=tuple(clause_result(c) for c in match.clauses),
     )
+
+
+def _level(own: Level, explains: Iterable[out.Incident]) -> Level:
+    """Return an incident's level: a warning that explains a failure is one; a job's own end stays one, whatever broke in it."""
+    if own in {"failure", "stop"}:
+        return own
+    return min((own, *(e.level for e in explains if e.outcome == "confirmed")), key=LEVELS.index)
 
 
 def identity(found: Finding) -> str:

@@ -43,7 +43,7 @@ def all_of(truths: Iterable[Truth]) -> Truth:
 
 def negated(truth: Truth) -> Truth:
     """Return the negation of a three-valued truth."""
-    return {T: F, F: T, U: U}[truth]
+    return F if truth == T else T if truth == F else U
 
 
 # ------------------------------------------------------------------ 2. time
@@ -119,7 +119,7 @@ def scopes(case: Case) -> list[Scope]:
     keys = case.rule.keys
     places = [k for k in keys if k != "job"]
     events = {step.event for step in case.rule.steps}
-    groups: dict[tuple[object, ...], list[int]] = {}
+    groups: dict[tuple[tuple[Value | None, ...], Emitter | None], list[int]] = {}
     for index in without_copies(case, originals(case)):
         seen = case.sightings[index]
         if seen.event in events:
@@ -127,9 +127,10 @@ def scopes(case: Case) -> list[Scope]:
             groups.setdefault((part, seen.emitter if None in part else None), []).append(index)
     found = []
     for (part, _), members in groups.items():
-        values = dict(zip(places, part, strict=True))  # type: ignore[call-overload]
-        jobs = {case.sightings[i].actor.job for i in members} - {None} if "job" in keys else set()
-        for job in sorted(jobs) or [None]:
+        values = dict(zip(places, part, strict=True))
+        named = {case.sightings[i].actor.job for i in members if "job" in keys}
+        jobs: list[str | None] = [*sorted(job for job in named if job is not None)]
+        for job in jobs or [None]:
             pool = [i for i in members if job is None or case.sightings[i].actor.job in (None, job)]
             found.append(Scope(case, tuple(job if k == "job" else values[k] for k in keys), tuple(pool)))
     return found
@@ -194,7 +195,7 @@ def ordered(case: Case, indices: Iterable[int]) -> Indices:
         seen = case.sightings[index]
         return (time(seen), face(heads[time(seen), seen.emitter]))
 
-    return tuple(sorted(lines, key=place))  # type: ignore[arg-type]
+    return tuple(sorted(lines, key=place))
 
 
 def comes_first(scope: Scope, step: Step, a: int, b: int) -> bool:
@@ -498,7 +499,7 @@ def absence(scope: Scope, step: Step, bound: Bound) -> Truth:
     window, whom = sides(scope, step, bound), asked(scope, step, bound, by_key=True)
     if window is None or whom is None or refers_to_unbound(step, bound):
         return U
-    kinds = set(scope.case.events[step.event].kinds) or {kind_of(a) for _, a in activities(scope.case)}
+    kinds: set[str] = {*scope.case.events[step.event].kinds} or {kind_of(a) for _, a in activities(scope.case)}
     return F if kinds and all(is_covered(scope.case, kind, whom, window) for kind in kinds) else U
 
 

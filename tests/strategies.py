@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from attrs import evolve
 from hypothesis import strategies as st
 
 from case import Case
 from denpex_rules.clock import SECOND, UNKNOWN, Instant, parse_time
-from denpex_rules.rule import SILENCE, Anchor, Condition, Constant, Count, Event, Moment, Path, Rule, Step, Window
+from denpex_rules.rule import SILENCE, Anchor, Condition, Constant, Count, Event, Kind, Moment, Path, Rule, Step, Verb, Window
 from denpex_rules.sighting import Activity, Actor, Emitter, Sighting, SourceCoverage
 from denpex_rules.values import Value
 
@@ -26,7 +26,7 @@ EVENTS: Final = {
     )
 }
 # who speaks where: emitter, actor, kind
-STREAMS: Final = (
+STREAMS: Final[tuple[tuple[Emitter, Actor, Kind], ...]] = (
     (Emitter("r0"), Actor(rank=0, host="node-01"), "rank"),
     (Emitter("r1"), Actor(rank=1, host="node-01"), "rank"),
     (Emitter("r2"), Actor(rank=2, host="node-02"), "rank"),
@@ -40,7 +40,7 @@ seconds = st.integers(0, END)
 durations = st.sampled_from([0, 1, 2, 5, 10]).map(lambda s: s * SECOND)
 
 
-def mostly(common: object, *rare: object) -> st.SearchStrategy[object]:
+def mostly(common: Any, *rare: Any) -> st.SearchStrategy[Any]:
     """Return a strategy that gives the first value three times out of four, else one of the others."""
     return st.integers(0, 3).flatmap(lambda n: st.sampled_from(rare) if n == 3 else st.just(common))
 
@@ -57,12 +57,12 @@ def conditions(draw: st.DrawFn, event: Event, names: list[str]) -> Condition:
         right: Path | Constant = Constant("node-01", "host")
         other = "host"
     else:
-        right = Constant(draw(st.integers(0, 3)) * (SECOND if name == "ran" else 1), "int")
+        right = Constant(draw(st.integers(0, 3)) * (SECOND if name == "ran" else 1), "duration" if name == "ran" else "int")
         other = name if name == "rank" else "n"
     if names and draw(st.booleans()):
         right = Path(draw(st.sampled_from(names)), other)
     operators = ["==", "==", "!="] if name in ("rank", "host") else ["==", "!=", "<", ">="]
-    return Condition(Path(name), draw(st.sampled_from(operators)), right)  # type: ignore[arg-type]
+    return Condition(Path(name), draw(st.sampled_from(operators)), right)
 
 
 @st.composite
@@ -98,20 +98,20 @@ def counts(draw: st.DrawFn, event: Event) -> Count:
 
 
 @st.composite
-def steps(draw: st.DrawFn, verb: str, name: str, names: list[str]) -> Step:
+def steps(draw: st.DrawFn, verb: Verb, name: str, names: list[str]) -> Step:
     """Draw one step."""
     if names and draw(st.integers(0, 5)) == 5:
         who = Condition(Path("rank"), "==", draw(st.sampled_from([Constant(2, "rank"), Path(names[0], "rank")])))
-        return Step(verb, name, SILENCE, (who,), Window(draw(anchors(names))), duration=draw(st.sampled_from([3, 8])) * SECOND)  # type: ignore[arg-type]
+        return Step(verb, name, SILENCE, (who,), Window(draw(anchors(names))), duration=draw(st.sampled_from([3, 8])) * SECOND)
     event = draw(st.sampled_from(list(EVENTS.values())))
     return Step(
-        verb,  # type: ignore[arg-type]
+        verb,
         name,
         event.id,
         tuple(draw(st.lists(conditions(event, names), max_size=1))),
         draw(windows(event, names)),
         draw(counts(event)) if draw(st.integers(0, 3)) == 3 else None,
-        draw(mostly("first", "last")),  # type: ignore[arg-type]
+        draw(mostly("first", "last")),
     )
 
 
@@ -135,7 +135,7 @@ def rules(draw: st.DrawFn) -> Rule:
         pack="test",
         title="random",
         cls="gpu.fell_off_bus",
-        keys=draw(mostly(("job",), ("rank",), ("host",), ("job", "host"))),  # type: ignore[arg-type]
+        keys=draw(mostly(("job",), ("rank",), ("host",), ("job", "host"))),
         span_ns=draw(st.sampled_from([5, 15, 60])) * SECOND,
         steps=tuple(found),
         quiet_ns=draw(st.sampled_from([3, 10, 600])) * SECOND,
@@ -149,7 +149,7 @@ def rules(draw: st.DrawFn) -> Rule:
 def instants(draw: st.DrawFn) -> Instant:
     """Draw an instant: most are one to three seconds wide at most, some unknown or of another clock."""
     lo = BASE + draw(seconds) * SECOND
-    hi = lo + draw(mostly(0, 1, 3, 12)) * SECOND  # type: ignore[operator]
+    hi = lo + draw(mostly(0, 1, 3, 12)) * SECOND
     clock = draw(st.integers(0, 19))
     if clock == 19:
         return UNKNOWN
@@ -173,7 +173,7 @@ def sightings(draw: st.DrawFn) -> tuple[Sighting, ...]:
                 fields[name] = value * (SECOND if name == "ran" else 1)
         actor = evolve(actor, job=jobs[emitter.source])
         text = draw(st.sampled_from(["one", "two"]))
-        found.append(Sighting(event.id, emitter, 0, 0, number, number, draw(instants()), actor, fields, kind, None, text))  # type: ignore[arg-type]
+        found.append(Sighting(event.id, emitter, 0, 0, number, number, draw(instants()), actor, fields, kind, None, text))
     lines: dict[Emitter, list[Sighting]] = {}
     for seen in found:
         lines.setdefault(seen.emitter, []).append(seen)
@@ -187,16 +187,17 @@ def in_time(stream: list[Sighting]) -> list[Sighting]:
 
 
 @st.composite
-def activities(draw: st.DrawFn, emitter: Emitter, actor: Actor, kind: str) -> Activity:
+def activities(draw: st.DrawFn, emitter: Emitter, actor: Actor, kind: Kind) -> Activity:
     """Draw when one emitter spoke."""
-    stops = sorted({*draw(st.lists(seconds, max_size=8)), *draw(mostly([0, END], []))})  # type: ignore[misc]
+    stops = sorted({*draw(st.lists(seconds, max_size=8)), *draw(mostly([0, END], []))})
     runs = [(BASE + s * SECOND, BASE + s * SECOND) for s in stops]
     if len(runs) > 1 and draw(st.booleans()):
         runs = [(runs[0][0], runs[1][1]), *runs[2:]]
     frame = Instant(runs[-1][0], runs[-1][1]) if runs else UNKNOWN
     floor = draw(st.sampled_from([1, 2, 5])) * SECOND
     job = draw(mostly(None, "41"))
-    return Activity(emitter, evolve(actor, job=job), kind, draw(st.integers(1, 9)) + 2, draw(mostly(0, 2)), floor, tuple(runs), frame)  # type: ignore[arg-type]
+    lines, untimed = draw(st.integers(3, 11)), draw(mostly(0, 2))
+    return Activity(emitter, evolve(actor, job=job), kind, lines, untimed, floor, tuple(runs), frame)
 
 
 @st.composite

@@ -6,11 +6,11 @@ A file may give `events` that its vectors share. A vector has `says`, `spec` (a 
     sightings:  event  time  file:line     attributes       a  10:00:05..10:00:06  r0:3  rank=0 host=node-01 ran=60000
     coverage:   kind   time,time  file     attributes       rank  09:00:00..10:30:00  r0  rank=0 lines=50 floor=1s truncated
 
-A time is `HH:MM:SS[.fff]` of 2026-11-30 UTC, a range `..` of two, or `?` for none. Attributes are actor fields, captures, and `label`,
-`text`, `clock`, `domain`, `year=unknown`; in coverage `lines`, `untimed`, `floor`, `merged`, `evicted`, `truncated`,
-and the kind `unknown`. A file's rows in
-coverage are one source. `expect` lists outcomes: `bind` names sightings by `file:line` (or `file[label]:line`), `clauses` names those that are
-not true, `key` writes `-` for an unknown field; without `key` all of it is unknown.
+A time is `HH:MM:SS[.fff]` of 2026-11-30 UTC, a range `..` of two, or `?` for none. Attributes are actor fields, captures, and
+`label`, `text`, `clock`, `domain`, `year=unknown`; in coverage `lines`, `untimed`, `floor`, `merged`, `evicted`, `truncated`, and
+the kind `unknown`. All rows of one file in coverage are one source. `expect` lists outcomes: `bind` names sightings by `file:line`
+(or `file[label]:line`), `clauses` names those that are not true, `key` writes `-` for an unknown field; without `key` all of it is
+unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Vector:
 
     def show(self, outcomes: list[Outcome]) -> list[dict[str, object]]:
         """Return outcomes in the words of the vector files, in an order of their own, so that two lists compare."""
-        shown = [
+        shown: list[dict[str, object]] = [
             {
                 "key": list(o.key),
                 "outcome": o.outcome,
@@ -62,7 +62,7 @@ class Vector:
 
 def attributes(words: list[str]) -> dict[str, str]:
     """Return `name=value` words; a bare word is a flag."""
-    return dict(w.split("=", 1) if "=" in w else (w, "yes") for w in words)
+    return {name: value if equals else "yes" for name, equals, value in (w.partition("=") for w in words)}
 
 
 def at(text: str) -> int:
@@ -105,7 +105,17 @@ def sighting_of(row: str, events: Mapping[str, Event]) -> Sighting:
     kinds = events[name].kinds
     kind = kinds[0] if kinds else None
     return Sighting(
-        events[name].id, Emitter(source, label), number, number, number * 100, number * 100 + 50, instant, actor, fields, kind, None, text
+        event=events[name].id,
+        emitter=Emitter(source, label),
+        ordinal=number,
+        line=number,
+        start=number * 100,
+        end=number * 100 + 50,
+        instant=instant,
+        actor=actor,
+        fields=fields,
+        kind=kind,
+        text=text,
     )
 
 
@@ -170,13 +180,13 @@ def outcome_of(data: Mapping[str, Any], case: Case, places: Mapping[int, str]) -
     unknown = set(data) - {"key", "outcome", "bind", "clauses", "rivals"}
     assert not unknown, f"unknown keys in expect: {unknown}"
     index = {place: i for i, place in places.items()}
-    given = attributes(data.get("clauses", "").split())
+    given, held = attributes(data.get("clauses", "").split()), attributes(data.get("bind", "").split())
     steps = [s.name for s in case.rule.steps] if data["outcome"] != "quiet" else []
     assert set(given) <= set(steps)
     return Outcome(
         key=tuple(None if part == "-" else part for part in data.get("key", ["-"] * len(case.rule.keys))),
         outcome=data["outcome"],
-        bindings={step: tuple(index[p] for p in held.split(",")) for step, held in attributes(data.get("bind", "").split()).items()},
+        bindings={step: tuple(index[p] for p in listed.split(",")) for step, listed in held.items()},
         clauses={step: cast("Truth", given.get(step, "true")) for step in steps},
         rivals=data.get("rivals", 0),
     )
@@ -200,5 +210,3 @@ def load_vectors() -> list[Vector]:
             expect = tuple(outcome_of(o, case, places) for o in item["expect"])
             vectors.append(Vector(f"{path.stem}/{item['says']}", item["spec"], case, expect, places))
     return vectors
-
-

@@ -1,4 +1,4 @@
-"""The engine and the reference matcher agree on random rules over random timelines, and the answer has the symmetries that it should."""
+"""The engine and the reference matcher agree on random rules and timelines, and the answer has the symmetries that it should."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ bounded = settings(max_examples=200, deadline=None, suppress_health_check=list(H
 
 
 def comparable(outcomes: list[Outcome]) -> list[str]:
-    """Return outcomes as texts, in an order of their own, so that two lists compare; of many sightings only the first is a place."""
+    """Return outcomes as texts in an order of their own, so that two lists compare; of many sightings only the first has a place."""
 
     def shown(outcome: Outcome) -> str:
         held = {name: (h[0], sorted(h)) for name, h in sorted(outcome.bindings.items()) if h}
@@ -87,9 +87,7 @@ def test_renumbered_ranks_renumber_the_answer(case: Case) -> None:
         case,
         rule=evolve(case.rule, steps=tuple(evolve(s, where=tuple(map(condition, s.where))) for s in case.rule.steps)),
         sightings=tuple(evolve(s, actor=actor(s.actor)) for s in case.sightings),
-        sources=tuple(
-            evolve(s, activities=tuple(evolve(a, actor=actor(a.actor)) for a in s.activities)) for s in case.sources
-        ),
+        sources=tuple(evolve(s, activities=tuple(evolve(a, actor=actor(a.actor)) for a in s.activities)) for s in case.sources),
     )
     expected = [
         evolve(o, key=tuple(number(v) if name == "rank" else v for name, v in zip(case.rule.keys, o.key, strict=True)))  # type: ignore[arg-type]

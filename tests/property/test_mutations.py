@@ -9,9 +9,14 @@ import pytest
 from attrs import evolve
 
 import reference
+from case import Case, Truth
+from denpex_rules.rule import Count, Step
+from denpex_rules.sighting import Activity
+from reference import Indices, Scope
 from vector_cases import Vector, load_vectors
 
 VECTORS: Final = load_vectors()
+REAL_COMPARE: Final = reference.compare
 Mutation = tuple[str, Callable[..., object]]
 
 
@@ -19,47 +24,47 @@ def open_boundary(later: int, earlier: int) -> bool:
     return later > earlier
 
 
-def newest_first(scope: reference.Scope, step: reference.Step, indices: reference.Indices) -> reference.Indices:
+def newest_first(scope: Scope, step: Step, indices: Indices) -> Indices:
     return tuple(reversed(indices))
 
 
-def only_the_first(indices: reference.Indices, truth: reference.Truth) -> list[tuple[reference.Indices, reference.Truth]]:
+def only_the_first(indices: Indices, truth: Truth) -> list[tuple[Indices, Truth]]:
     return [((index,), truth) for index in indices[:1]]
 
 
-def one_episode(scope: reference.Scope, triggers: reference.Indices, quiet: int) -> list[reference.Indices]:
+def one_episode(scope: Scope, triggers: Indices, quiet: int) -> list[Indices]:
     return [triggers] if triggers else []
 
 
-def every_sighting(scope: reference.Scope, count: reference.Count, indices: reference.Indices) -> int:
+def every_sighting(scope: Scope, count: Count, indices: Indices) -> int:
     return len(list(indices))
 
 
-def all_that_fits(scope: reference.Scope, indices: reference.Indices, trigger: int) -> reference.Indices:
+def all_that_fits(scope: Scope, indices: Indices, trigger: int) -> Indices:
     return indices
 
 
-def own_end(case: reference.Case, activity: reference.Activity) -> tuple[int, int] | None:
+def own_end(case: Case, activity: Activity) -> tuple[int, int] | None:
     return (activity.runs[0][0], activity.runs[-1][1]) if activity.runs else None
 
 
-def endless(case: reference.Case, activity: reference.Activity) -> tuple[int, int] | None:
+def endless(case: Case, activity: Activity) -> tuple[int, int] | None:
     return (activity.runs[0][0], 2**62) if activity.runs else None
 
 
-def by_position(case: reference.Case, indices: list[int]) -> reference.Indices:
+def by_position(case: Case, indices: list[int]) -> Indices:
     return tuple(sorted(indices, key=lambda i: (case.sightings[i].source, case.sightings[i].ordinal)))
 
 
-def false_if_nothing_fits(*_: object) -> reference.Truth:
+def false_if_nothing_fits(*_: object) -> Truth:
     return "false"
 
 
-def never_absent(*_: object) -> reference.Truth:
+def never_absent(*_: object) -> Truth:
     return "undetermined"
 
 
-def any_order(scope: reference.Scope, step: reference.Step, indices: reference.Indices) -> reference.Indices:
+def any_order(scope: Scope, step: Step, indices: Indices) -> Indices:
     return indices[:1]
 
 
@@ -74,14 +79,20 @@ MUTATIONS: Final[dict[str, Mutation]] = {
     "coverage is ignored: what was not seen is absent": ("absence", false_if_nothing_fits),
     "absence is never proven": ("absence", never_absent),
     "a failed candidate does not yield to the next": ("tried", only_the_first),
-    "guards are ignored": ("guards", lambda scope, bound: dict.fromkeys((s.name for s in scope.case.rule.steps if s.verb == "unless"), "true")),
+    "guards are ignored": (
+        "guards",
+        lambda scope, bound: dict.fromkeys((s.name for s in scope.case.rule.steps if s.verb == "unless"), "true"),
+    ),
     "the total span is ignored": ("within_span", lambda scope, bound: True),
     "counting steps ignore the span": ("near_trigger", all_that_fits),
     "copied lines count": ("without_copies", lambda case, indices: indices),
     "copied streams count": ("originals", lambda case: list(range(len(case.sightings)))),
     "there are no episodes": ("episodes", one_episode),
     "distinct counts every sighting": ("known_values", every_sighting),
-    "a count's duration is ignored": ("certainly_enough", lambda scope, count, indices: reference.known_values(scope, count, indices) >= count.least),
+    "a count's duration is ignored": (
+        "certainly_enough",
+        lambda scope, count, indices: reference.known_values(scope, count, indices) >= count.least,
+    ),
     "a count that may fit is false": ("possibly_enough", lambda scope, count, indices: False),
     "a lone log ends at the end of time": ("extent", endless),
     "every log ends at its own last line": ("extent", own_end),
@@ -91,7 +102,10 @@ MUTATIONS: Final[dict[str, Mutation]] = {
     "rivals are ignored": ("minimal", any_order),
     "every reaching trigger is a rival": ("comes_first", lambda scope, step, a, b: False),
     "position in a file decides the order": ("ordered", by_position),
-    "unknown compares as unequal": ("compare", lambda operator, left, right: REAL_COMPARE(operator, "?" if left is None else left, right)),
+    "unknown compares as unequal": (
+        "compare",
+        lambda operator, left, right: REAL_COMPARE(operator, "?" if left is None else left, right),
+    ),
     "an unbound step is no matter": ("refers_to_unbound", lambda step, bound: False),
     "an emitter stands for nobody": ("speaker", lambda scope, condition, bound: None),
     "every emitter is one process": ("one_process", lambda case, emitter: True),
@@ -100,8 +114,11 @@ MUTATIONS: Final[dict[str, Mutation]] = {
     "the longest gap does not matter": ("longest_gap", lambda before, floor: 0),
     "kernel logs of one host are many": ("whose", lambda activity: activity.emitter),
 }
-CONSTANTS: Final = {"silence without patience": ("PATIENCE", 1), "silence of few lines": ("MIN_LINES", 1), "no rivals kept": ("MAX_RIVALS", 1)}
-REAL_COMPARE: Final = reference.compare
+CONSTANTS: Final = {
+    "silence without patience": ("PATIENCE", 1),
+    "silence of few lines": ("MIN_LINES", 1),
+    "no rivals kept": ("MAX_RIVALS", 1),
+}
 
 
 def failing(vectors: list[Vector]) -> list[str]:

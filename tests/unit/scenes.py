@@ -140,4 +140,5 @@ def findings(made: Program, line: Timeline) -> list[Finding]:
 
 def nodes(made: Program, line: Timeline) -> list[Node]:
     """Return the related findings of a program's rules."""
-    return relate(findings(made, line), line, frozenset({"progress"}))
+    symptoms = frozenset(c.id for c in made.classes if c.role == "symptom")
+    return relate(findings(made, line), line, frozenset({"progress"}), symptoms)

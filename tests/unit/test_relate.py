@@ -67,3 +67,30 @@ def test_relations_never_close_a_circle() -> None:
     found = nodes(program(LOST, backwards), job())
     assert len(found) == 1
     assert len(found[0].explains) == 1
+
+
+TWIN = """
+  title "Lost, as its process sees it"
+  class gpu.fell_off_bus
+  per job within 1h
+  require timeout where rank == {rank}
+  blame rank timeout.rank, host timeout.host
+"""
+
+
+def near(rank: int) -> list[Sighting]:
+    """Return the job, with a line of a rank a moment after the loss in place of the timeouts."""
+    line = sighting("timeout", at("10:03:20"), source=f"r{rank}.log", line=50, actor=Actor(rank=rank, host=f"node-0{rank // 2 + 1}"), ran=1)
+    return [*(s for s in job_sightings() if s.event != "timeout"), line]
+
+
+def test_one_fault_seen_from_two_sides_is_one_incident() -> None:
+    """The kernel's line and the rank's own error are one fault; the finding that names more stands for both."""
+    (found,) = nodes(program(LOST, TWIN.format(rank=3)), job(near(3)))
+    assert found.finding.initiators[0].device == "0000:41:00"
+    assert [n.finding.initiators[0].rank for n in found.explains] == [3]
+
+
+def test_two_ranks_are_two_faults() -> None:
+    """Findings of one class that name different ranks stay apart."""
+    assert len(nodes(program(LOST, TWIN.format(rank=2)), job(near(2)))) == 2

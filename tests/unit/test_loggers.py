@@ -1,0 +1,174 @@
+"""What trainers, serving engines and Python loggers put in front of their own lines."""
+
+from __future__ import annotations
+
+import pytest
+from reading import one, read, taken
+
+from denpex_rules.loggers import LOGGERS
+from denpex_rules.prefix import Format
+
+TAKEN: dict[str, dict[str, object]] = {
+    "deepspeed": {
+        "severity": "info",
+        "kind": "rank",
+        "tag": "rank0",
+        "time": "local 2026-11-30T10:04:10.123Z for 1000000",
+        "text": "message",
+    },
+    "megatron": {"kind": "rank", "time": "local 2026-11-30T10:04:10Z", "text": " message"},
+    "nemo": {"severity": "warning", "kind": "rank", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
+    "sglang": {"kind": "rank", "process": "TP3", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
+    "trtllm": {
+        "rank": 3,
+        "severity": "error",
+        "kind": "rank",
+        "tag": "rank3",
+        "time": "local 2026-11-30T10:04:10Z",
+        "text": "message",
+    },
+    "vllm": {"severity": "error", "time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
+    "logrus": {"severity": "info", "text": "message"},
+    "ray_py": {"severity": "error", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
+    "tensorflow_short": {"severity": "fatal", "text": "message"},
+    "horovod": {"severity": "warning", "time": "local 2026-11-30T10:04:10.123456Z for 1000", "text": "message"},
+    "tensorflow": {"severity": "error", "time": "local 2026-11-30T10:04:10.123456Z for 1000", "text": "message"},
+    "python_basic": {"severity": "error", "kind": "rank", "text": "message"},
+    "loguru": {
+        "severity": "error",
+        "kind": "rank",
+        "time": "local 2026-11-30T10:04:10.123Z for 1000000",
+        "text": "loop:step:88 - message",
+    },
+    "python_hf": {"severity": "info", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
+    "submitit": {"severity": "warning", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
+    "python_level": {"severity": "error", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": " message"},
+    "python_level_bracket": {
+        "severity": "error",
+        "kind": "rank",
+        "time": "local 2026-11-30T10:04:10.123Z for 1000000",
+        "text": " error_handler: message",
+    },
+    "python_us_date": {"severity": "warning", "kind": "rank", "time": "local 2026-11-30T10:04:10Z", "text": "mod.sub - message"},
+    "python_bracket": {
+        "severity": "error",
+        "kind": "rank",
+        "time": "local 2026-11-30T10:04:10.123Z for 1000000",
+        "text": "message",
+    },
+    "python": {"severity": "error", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
+    "detectron": {"time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
+    "json": {"severity": "error", "time": "wall 2026-11-30T10:04:10.123Z for 1000000", "text": ',"message":"message"}'},
+    "logfmt": {"severity": "info", "time": "wall 2026-11-30T10:04:10Z", "text": ' msg="message"'},
+    "level_bracket": {"severity": "error", "text": " message"},
+    "level": {"severity": "error", "text": ": message"},
+    "syslog_stamp": {"time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
+    "iso_bracket": {"time": "local 2026-11-30T10:04:10Z", "text": " message"},
+    "iso": {"time": "wall 2026-11-30T10:04:10Z", "text": " message"},
+}
+
+
+@pytest.mark.parametrize("form", LOGGERS, ids=lambda form: form.name)
+def test_example(form: Format) -> None:
+    """The example of every format gives what it promises and nothing else; the text behind it is left."""
+    assert taken(form, form.example) == TAKEN[form.name]
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("2026-11-30 10:04:10,123 - trainer.loop - ERROR - x", "error"),
+        ("2026-11-30 10:04:10,123 ERROR trainer.loop: x", "error"),
+        ("2026-11-30 10:04:10,123 [ERROR] x", "error"),
+        ("2026-11-30 10:04:10,123 [error    ] x", "error"),
+        ("2026-11-30 10:04:10,123 trainer.py:88 WARNING x", "warning"),
+        ("2026-11-30 10:04:10 | CRITICAL | x", "fatal"),
+        ("2026-11-30 10:04:10,123 [trainer] (4242) - DEBUG - x", "debug"),
+        ("2026-11-30 10:04:10 fatal: x", "fatal"),
+    ],
+)
+def test_level_behind_a_stamp(line: str, severity: str) -> None:
+    """A level directly behind the stamp, or behind a few fields, is the severity."""
+    assert taken(one(LOGGERS, "python"), line)["severity"] == severity
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-30 10:04:10 the last ERROR was retried",
+        "2026-11-30 10:04:10 loss 2.1 error 0.3",
+        "2026-11-30 10:04:10 ERROR.log was written",
+        "2026-11-30 10:04:10 INFORMATION",
+        "2026-11-30 10:04:10 step 10",
+    ],
+)
+def test_word_in_a_message_is_no_level(line: str) -> None:
+    """A level's word inside the message, or as part of another word, is not the severity."""
+    assert read(one(LOGGERS, "python"), line) is None
+
+
+def test_rank_in_a_logger_prefix() -> None:
+    """A rank behind the level is the process's own."""
+    line = taken(one(LOGGERS, "python"), "2026-11-30 10:04:10,123 INFO [Rank 3] x")
+    assert (line["rank"], line["tag"], line["kind"]) == (3, "rank3", "rank")
+
+
+def test_agent_by_its_logger() -> None:
+    """A line of the agent's logger is the agent's, in each of the shapes that Python loggers have."""
+    name = "torch.distributed.elastic.agent.server.api"
+    for form, line in (
+        ("python", f"2026-11-30 10:04:10,123 - {name} - ERROR - x"),
+        ("python_bracket", f"[2026-11-30 10:04:10,123] {name}: [ERROR] x"),
+        ("python_basic", f"ERROR:{name}:x"),
+    ):
+        assert taken(one(LOGGERS, form), line)["kind"] == "agent"
+
+
+@pytest.mark.parametrize(("file", "kind"), [("launch.py", "agent"), ("runner.py", "agent"), ("engine.py", "rank")])
+def test_deepspeed_launcher(file: str, kind: str) -> None:
+    """DeepSpeed's launcher is an agent; its other modules run in the ranks."""
+    assert taken(one(LOGGERS, "deepspeed"), f"[2026-11-30 10:04:10,123] [INFO] [{file}:96:main] x")["kind"] == kind
+
+
+def test_deepspeed_rank_minus_one() -> None:
+    """`[Rank -1]` is no rank."""
+    line = "[2026-11-30 10:04:10,123] [INFO] [logging.py:96:log_dist] [Rank -1] x"
+    assert "rank" not in taken(one(LOGGERS, "deepspeed"), line)
+
+
+def test_parallel_coordinates_are_no_rank() -> None:
+    """SGLang's tags tell processes apart; none of them is a global rank."""
+    line = taken(one(LOGGERS, "sglang"), "[2026-11-30 10:04:10 DP1 TP3] x")
+    assert line["process"] == "DP1 TP3"
+    assert "rank" not in line
+
+
+def test_megatron_without_a_stamp() -> None:
+    """Old Megatron prints iterations without a time."""
+    assert taken(one(LOGGERS, "megatron"), " iteration       60/    1000 | loss") == {"kind": "rank", "text": " loss"}
+
+
+def test_trtllm_without_a_rank() -> None:
+    """TensorRT-LLM names a rank only where there are several."""
+    assert "rank" not in taken(one(LOGGERS, "trtllm"), "[11/30/2026-10:04:10] [TRT-LLM] [E] x")
+
+
+def test_stamp_without_a_real_time() -> None:
+    """A date that does not exist gives no time; the rest of the prefix is read all the same."""
+    line = taken(one(LOGGERS, "python"), "2026-13-30 10:04:10,123 ERROR x")
+    assert line == {"severity": "error", "kind": "rank", "text": "x"}
+
+
+def test_json_and_logfmt_zones() -> None:
+    """Structured logs keep their zone; without one the time is local."""
+    assert (
+        taken(one(LOGGERS, "json"), '{"time": "2026-11-30 10:04:10", "levelname": "warn"}')["time"] == "local 2026-11-30T10:04:10Z"
+    )
+    assert taken(one(LOGGERS, "logfmt"), 'time="2026-11-30T12:04:10+02:00" level=error')["time"] == "wall 2026-11-30T10:04:10Z"
+
+
+def test_specific_formats_stand_in_front_of_bare_ones() -> None:
+    """A bare level or stamp is tried after everything that says more."""
+    names = [form.name for form in LOGGERS]
+    bare = {"level", "level_bracket", "syslog_stamp", "iso", "iso_bracket"}
+    assert set(names[-len(bare) :]) == bare
