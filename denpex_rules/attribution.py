@@ -12,7 +12,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from denpex_rules import plugins
-from denpex_rules.clock import MIN, Order, format_duration, format_about
+from denpex_rules.clock import MIN, Order, format_about, format_duration
 from denpex_rules.rule import Certainty
 from denpex_rules.sighting import Sighting
 from denpex_rules.timeline import Need, Point, Timeline, point_of
@@ -163,7 +163,9 @@ def first_silent(timeline: Timeline, step: Bound) -> Result:
     (end, gap, rank), (second, _, _) = ordered[0], ordered[1]
     if second - end <= max(3 * gap, timeline.skew):
         return Unknown("no rank fell silent clearly before the others")
-    reason = f"rank {rank} said nothing after {format_about(end)}; the next to fall silent spoke {format_duration(second - end)} longer"
+    reason = (
+        f"rank {rank} said nothing after {format_about(end)}; the next to fall silent spoke {format_duration(second - end)} longer"
+    )
     return Known((rank,), "likely", (reason,))
 
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from attrs import Factory, define, evolve, frozen
 
-from denpex_rules.clock import DAY, HOUR, SECOND, Instant, from_datetime
+from denpex_rules.clock import DAY, HOUR, MAX, SECOND, Instant, from_datetime
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan
 
@@ -30,7 +30,7 @@ class Calendar:
         """Return a resolver for one collection. Raises UsageError when the zone is unknown."""
         instants = [(s.instant, s.source) for s in scan.sightings]
         instants += [(a.frame, a.emitter.source) for c in scan.sources for a in c.activities if a.runs]
-        dated = [i.hi for i, _ in instants if i.year and i.clock in {"wall", "local"} and i.known]
+        dated = [i.hi if i.hi < MAX else i.lo for i, _ in instants if i.year and i.clock in {"wall", "local"} and i.known]
         modified = {c.source: c.mtime for c in scan.sources if c.mtime is not None}
         resolver = Resolver(self.year, _zone(self.timezone), self.offsets, max(dated, default=None), modified)
         resolver.unify_zones(instants)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import pairwise
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from denpex_rules.attribution import Unknown
-from denpex_rules.clock import MAX, Instant, format_duration, format_about
+from denpex_rules.clock import MAX, Instant, format_about, format_duration
 from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
 from denpex_rules.rule import Kind, Rule, Step
 from denpex_rules.sighting import Emitter, Sighting
@@ -45,13 +45,15 @@ class Span:
 class Interval:
     """A closed interval in ns; a side that is None reaches as far as was read. `frame` names the clock; None: unknown bounds.
 
-    `unknown` tells bounds that nothing gives apart from a window without bounds where nothing has a time.
+    `unknown` tells bounds that nothing gives apart from a window without bounds where nothing has a time. `emitter` is that of
+    the one closed side's anchor where the other side is open: line order then reaches as far as that emitter was read.
     """
 
     lo: int | None
     hi: int | None
     frame: Instant | None
     unknown: bool = False
+    emitter: Emitter | None = None
 
 
 def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
@@ -104,14 +106,20 @@ def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interv
     points = [point for _, point in sides if point is not None]
     if len(points) < len(sides):
         return Interval(None, None, None, unknown=True)
-    if not strict and not sides:
+    emitter = points[0].emitter if not strict and len(points) == 1 and points[0].ordinal is not None else None
+    return evolve(_bounds(rule, step, scope, trigger, points), emitter=emitter)
+
+
+def _bounds(rule: Rule, step: Step, scope: Scope, trigger: Sighting, points: list[Point]) -> Interval:
+    window, strict = step.window, step.verb == "require"
+    if not strict and not points:
         return Interval(None, None, trigger.instant)
     frame = next((p.instant for p in points), trigger.instant)
     if not frame.known or any(not p.instant.comparable(frame) for p in points):
         return Interval(None, None, None, unknown=bool(points) and not scope.timeline.untimed)
     lo = points[0].instant.lo if window and window.lo else None
     hi = points[-1].instant.hi if window and window.hi else None
-    if strict and not trigger.instant.comparable(frame) and len(sides) < _BOTH:
+    if strict and not trigger.instant.comparable(frame) and len(points) < _BOTH:
         return Interval(None, None, None, unknown=True)  # the open side is counted from the trigger, on another clock
     if strict and trigger.instant.comparable(frame):
         lo = trigger.instant.lo - rule.span_ns if lo is None else lo
@@ -137,7 +145,11 @@ def _uncovered(timeline: Timeline, event: str, kind: Kind, actor: Whom, interval
     for presence in found:
         groups.setdefault(_actor_key(presence, kind), []).append(presence)
     missing = [_need_of(key, kind, lo, hi) for key, group in groups.items() if not _covers(timeline, group, event, interval)]
-    if kind == "rank" and (actor.rank, actor.host, actor.emitter) == (None, None, None) and timeline.topology.world_size is not None:
+    if (
+        kind == "rank"
+        and (actor.rank, actor.host, actor.emitter) == (None, None, None)
+        and timeline.topology.world_size is not None
+    ):
         seen = {p.activity.actor.rank for p in found}
         absent = [r for r in range(min(timeline.topology.world_size, 100_000)) if r not in seen]
         missing += [Need("rank", rank=r, lo=lo, hi=hi) for r in absent[:64]]
@@ -164,6 +176,8 @@ def _need_of(key: object, kind: Kind, lo: int | None, hi: int | None) -> Need:
 def _covers(timeline: Timeline, group: list[Presence], event: str, interval: Interval) -> bool:
     """Whether one emitter of an actor covers the interval and proves what it does not show."""
     honest = [p for p in group if timeline.proves_absence(p, event)]
+    if interval.emitter is not None and any(p.activity.emitter == interval.emitter for p in honest):
+        return True
     return any(_reaches(timeline, p, interval) for p in honest)
 
 
@@ -250,7 +264,9 @@ def _unusual(
     if after - last < _TIMES * longest:
         usual = format_duration(longest)
         return Ruling(Truth.UNDETERMINED, f"{name} speaks too rarely: its longest gap before is {usual}", need)
-    return Ruling(Truth.TRUE, f"{name} said nothing from {format_about(last)} for {format_duration((after - last) // 1_000_000 * 1_000_000)}")
+    return Ruling(
+        Truth.TRUE, f"{name} said nothing from {format_about(last)} for {format_duration((after - last) // 1_000_000 * 1_000_000)}"
+    )
 
 
 def _spoke_inside(runs: list[Run], floor: int, span: Span) -> str | None:

@@ -5,7 +5,7 @@ Nothing here needs the parser: a Program that was compiled or loaded is all that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 
 from attrs import Factory, define, evolve, field, frozen
@@ -91,10 +91,18 @@ def _timeline(scan: Scan, program: Program, options: Options, until: int | None 
     return timeline.build(scan, identities, calendar, options.skew_ns, options.job, until)
 
 
-def _report(line: Timeline, scan: Scan, program: Program, options: Options) -> Report:
+def matches(scan: Scan, program: Program, options: Options = DEFAULT) -> tuple[Match, ...]:
+    """Return how every rule whose trigger was seen came out, quiet ones included, rule by rule."""
+    return tuple(_matches(_timeline(scan, program, options), program))
+
+
+def _matches(line: Timeline, program: Program) -> Iterator[Match]:
     events = {e.id: e for e in program.events}
-    matches = [m for rule in program.rules if line.of(rule.trigger.event) for m in match_rule(rule, events, line)]
-    findings = [found for m in matches if (found := blame.attribute(m, line)) is not None]
+    return (m for rule in program.rules if line.of(rule.trigger.event) for m in match_rule(rule, events, line))
+
+
+def _report(line: Timeline, scan: Scan, program: Program, options: Options) -> Report:
+    findings = [found for m in _matches(line, program) if (found := blame.attribute(m, line)) is not None]
     progress = frozenset(e.id for e in program.events if PROGRESS in e.id)
     symptoms = frozenset(c.id for c in program.classes if c.role == "symptom")
     nodes = relate.relate(findings, line, progress, symptoms)
@@ -211,5 +219,3 @@ def _merge(scans: Iterable[Scan]) -> Scan:
     for one in scans:
         whole = whole.merge(one)
     return whole
-
-

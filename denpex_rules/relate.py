@@ -15,12 +15,14 @@ from collections.abc import Iterable, Sequence
 from attrs import Factory, define, frozen
 
 from denpex_rules.blame import Finding
-from denpex_rules.clock import MAX, MIN, MINUTE, Instant, Order
+from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, Order
 from denpex_rules.finding import Suspect
 from denpex_rules.timeline import Point, Timeline, point_of
 
 # Peers enter a collective up to a step before the fault that keeps one of them from joining it.
 SLACK = MINUTE
+# A handler logs that something failed a moment before it logs what failed.
+ECHO = 5 * SECOND
 # Two sides of one fault are logged within this time of each other.
 TWICE = 2 * MINUTE
 
@@ -68,7 +70,7 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
     for index, symptom in enumerate(ordered):
         if index in parents:
             continue
-        start, slack = (_start(symptom), SLACK) if symptom.rule.cls in symptoms else (symptom.began, 0)
+        start, slack = (_start(symptom), SLACK) if symptom.rule.cls in symptoms else (symptom.began, ECHO)
         links = [
             _Link(i, truth is Order.BEFORE)
             for i, cause in enumerate(ordered)

@@ -15,6 +15,7 @@ from denpex_rules.blame import Finding, Lack
 from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, format_time
 from denpex_rules.correlator import Clause
 from denpex_rules.evaluate import Scope
+from denpex_rules.notation import clause_text
 from denpex_rules.program import Program
 from denpex_rules.relate import Node
 from denpex_rules.rule import LEVELS, Expression, Kind, Level, Path, Rule, Text
@@ -22,7 +23,6 @@ from denpex_rules.sighting import Actor, ErrorLine, Scan, Sighting
 from denpex_rules.timeline import Need, Presence, Timeline
 from denpex_rules.topology import claim_of
 from denpex_rules.values import format_value
-from denpex_rules.notation import clause_text
 
 LISTED = 32  # actors named per role; all are counted
 EVIDENCE = 50  # records shown per incident
@@ -38,7 +38,7 @@ class Context:
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """cause or symptom, by class."""
+        """Cause or symptom, by class."""
         return {c.id: c.role for c in self.program.classes}
 
 
@@ -69,7 +69,11 @@ def _verdict(incidents: tuple[out.Incident, ...], context: Context) -> out.Verdi
         return "healthy" if any(p.activity.lines for p in context.timeline.presences) else "no_data"
     levels = {i.level for i in incidents if i.outcome == "confirmed"}
     if "failure" in levels:
-        decided = any(i.initiators or context.roles.get(i.cls) == "cause" for i in incidents if i.outcome == "confirmed" and i.level == "failure")
+        decided = any(
+            i.initiators or context.roles.get(i.cls) == "cause"
+            for i in incidents
+            if i.outcome == "confirmed" and i.level == "failure"
+        )
         return "failed" if decided else "undecided"
     if "stop" in levels:
         return "stopped"
@@ -358,5 +362,3 @@ def _walk(nodes: Iterable[Node]) -> Iterable[Node]:
     for node in nodes:
         yield node
         yield from _walk(node.explains)
-
-

@@ -174,7 +174,12 @@ def _about(named: Actor, sighting: Sighting) -> Actor:
     printer = sighting.actor
     if sighting.kind == "agent" and (named.rank, named.local_rank, named.pid) != (None, None, None):
         return evolve(printer, rank=None, local_rank=None, pid=None)
-    pairs = ((named.rank, printer.rank), (named.local_rank, printer.local_rank), (named.pid, printer.pid), (named.host, printer.host))
+    pairs = (
+        (named.rank, printer.rank),
+        (named.local_rank, printer.local_rank),
+        (named.pid, printer.pid),
+        (named.host, printer.host),
+    )
     if any(theirs is not None and own is not None and theirs != own for theirs, own in pairs):
         return Actor(job=printer.job, attempt=printer.attempt)
     return printer

@@ -59,7 +59,7 @@ def conditions(draw: st.DrawFn, event: Event, names: list[str]) -> Condition:
     else:
         right = Constant(draw(st.integers(0, 3)) * (SECOND if name == "ran" else 1), "duration" if name == "ran" else "int")
         other = name if name == "rank" else "n"
-    if names and draw(st.booleans()):
+    if names and draw(st.sampled_from([False, True])):
         right = Path(draw(st.sampled_from(names)), other)
     operators = ["==", "==", "!="] if name in ("rank", "host") else ["==", "!=", "<", ">="]
     return Condition(Path(name), draw(st.sampled_from(operators)), right)
@@ -82,7 +82,7 @@ def windows(draw: st.DrawFn, event: Event, names: list[str]) -> Window | None:
     """Draw a window around the steps above, None for no window."""
     if not names:
         return None
-    moment = "stalled" if event.moments and draw(st.booleans()) else "time"
+    moment = draw(st.sampled_from(["time", *(m.name for m in event.moments)]))
     lo = draw(st.none() | anchors(names))
     hi = draw(st.none() | anchors(names))
     if lo is not None and draw(st.booleans()):
@@ -101,7 +101,7 @@ def counts(draw: st.DrawFn, event: Event) -> Count:
 def steps(draw: st.DrawFn, verb: Verb, name: str, names: list[str]) -> Step:
     """Draw one step."""
     if names and draw(st.integers(0, 5)) == 5:
-        who = Condition(Path("rank"), "==", draw(st.sampled_from([Constant(2, "rank"), Path(names[0], "rank")])))
+        who = Condition(Path("rank"), "==", draw(st.just(Constant(2, "rank")) | st.just(Path(names[0], "rank"))))
         return Step(verb, name, SILENCE, (who,), Window(draw(anchors(names))), duration=draw(st.sampled_from([3, 8])) * SECOND)
     event = draw(st.sampled_from(list(EVENTS.values())))
     return Step(
@@ -124,7 +124,7 @@ def rules(draw: st.DrawFn) -> Rule:
         found.append(draw(steps("require", f"s{len(found)}", bound)))
         bound.append(found[-1].name)
     for _ in range(draw(st.integers(0, 2))):
-        verb = draw(st.sampled_from(["unless", "confirm", "refute"]))
+        verb: Verb = draw(st.sampled_from(["unless", "confirm", "refute"]))
         found.append(draw(steps(verb, f"s{len(found)}", bound)))
         if verb != "unless":
             bound.append(found[-1].name)

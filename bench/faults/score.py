@@ -24,7 +24,7 @@ RIGHT, WRONG, UNDECIDED, SPOILED = "right", "wrong", "undecided", "spoiled"
 
 def scan(paths: list[Path]) -> dict[str, Any]:
     """The report of `denpex_rules.cli scan` over the paths."""
-    words = [sys.executable, "-m", "denpex_rules.cli", "scan", "--format", "json", *map(str, paths)]
+    words = [sys.executable, "-m", "denpex_rules", "scan", "--format", "json", *map(str, paths)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     try:
         report: dict[str, Any] = json.loads(done.stdout)

@@ -10,9 +10,8 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from torch.distributed.elastic.multiprocessing.errors import record
-
 from step_hooks import StepHook
+from torch.distributed.elastic.multiprocessing.errors import record
 
 log = logging.getLogger("train")
 

@@ -18,7 +18,7 @@ bounded = settings(max_examples=200, deadline=None, suppress_health_check=list(H
 
 
 def comparable(outcomes: list[Outcome]) -> list[str]:
-    """Return outcomes as texts in an order of their own, so that two lists compare; of many sightings only the first has a place."""
+    """Return outcomes as texts in an order of their own, so that lists compare; of many sightings only the first has a place."""
 
     def shown(outcome: Outcome) -> str:
         held = {name: (h[0], sorted(h)) for name, h in sorted(outcome.bindings.items()) if h}

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from denpex_rules.clock import SECOND, UNKNOWN, Instant, parse_time
-from denpex_rules.rule import Kind
+from denpex_rules.rule import Capture, Kind, Template
 from denpex_rules.sighting import Activity, Actor, Emitter, Sighting, SourceCoverage
 from denpex_rules.timeline import Timeline, assemble, presence_of
 from denpex_rules.topology import Topology, build
 from denpex_rules.values import Value
+
+
+def template(text: str) -> Template:
+    """Return the template of `literal {name:type} literal` (no escapes)."""
+    pieces: list[str | Capture] = []
+    for i, part in enumerate(text.replace("}", "{").split("{")):
+        if i % 2:
+            name, _, kind = part.partition(":")
+            pieces.append(Capture(name, kind))
+        elif part:
+            pieces.append(part)
+    return Template(tuple(pieces))
 
 
 def at(text: str, until: str | None = None) -> Instant:

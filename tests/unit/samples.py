@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from denpex_rules import cli
 from denpex_rules.finding import (
     ActorCoverage,
     Check,
@@ -195,3 +198,19 @@ def workshop(folder: Path) -> Path:
             "healthy/rank0.log": STEP + END,
         },
     )
+
+
+def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command in this process, and return its exit code and what it wrote to both streams."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    captured = capsys.readouterr()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code, captured.out, captured.err
+
+
+def run_quietly(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Run the command, assert that it complains about nothing, and return its exit code and output."""
+    code, out, err = run_command(capsys, *arguments)
+    assert err == ""
+    return code, out

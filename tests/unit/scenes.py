@@ -64,7 +64,11 @@ def program(*bodies: str) -> Program:
     renamed = {e.id: e.name for e in rules.events}
     events = {e.name: evolve(e, id=e.name, identity=e.name == "init") for e in rules.events}
     shared = tuple(
-        evolve(r, steps=tuple(evolve(s, event=renamed.get(s.event, s.event)) for s in r.steps), onset=tuple(_shared(o, renamed) for o in r.onset))
+        evolve(
+            r,
+            steps=tuple(evolve(s, event=renamed.get(s.event, s.event)) for s in r.steps),
+            onset=tuple(_shared(o, renamed) for o in r.onset),
+        )
         for r in rules.rules
     )
     classes = (
@@ -98,11 +102,20 @@ def job_sightings(*, timeouts: bool = True) -> list[Sighting]:
         for r in range(4)
         for m in range(4)
     ]
-    lost = sighting("lost", at("10:03:10"), source="kern2.log", line=9, actor=Actor(host="node-02"), kind="kernel", device="0000:41:00")
+    lost = sighting(
+        "lost", at("10:03:10"), source="kern2.log", line=9, actor=Actor(host="node-02"), kind="kernel", device="0000:41:00"
+    )
     found.append(lost)
     if timeouts:
         found += [
-            sighting("timeout", at("10:33:12"), source=f"r{r}.log", line=50, actor=Actor(rank=r, host=f"node-0{r // 2 + 1}"), ran=1800 * SECOND)
+            sighting(
+                "timeout",
+                at("10:33:12"),
+                source=f"r{r}.log",
+                line=50,
+                actor=Actor(rank=r, host=f"node-0{r // 2 + 1}"),
+                ran=1800 * SECOND,
+            )
             for r in range(3)
         ]
     return found

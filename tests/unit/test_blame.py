@@ -77,7 +77,9 @@ def test_blame_none_accuses_nobody() -> None:
 
 def test_inconclusive_match_has_candidates_only() -> None:
     """What is not confirmed accuses nobody: here a guard's log was not read."""
-    body = EACH.format(blame="rank timeout.rank").replace("require timeout", "require timeout where rank == 2\n  unless lost before timeout")
+    body = EACH.format(blame="rank timeout.rank").replace(
+        "require timeout", "require timeout where rank == 2\n  unless lost before timeout"
+    )
     seen = [s for s in job_sightings() if s.event != "lost"]
     (found,) = findings(program(body), job(seen, [a for a in job_activities() if a.kind != "kernel"]))
     assert found.match.outcome == "inconclusive"

@@ -7,7 +7,7 @@ from attrs import evolve
 from making import activity, at, sighting
 
 from denpex_rules.calendar import Calendar
-from denpex_rules.clock import DAY, HOUR, MINUTE, SECOND, Instant, format_time, parse_time
+from denpex_rules.clock import DAY, HOUR, MAX, MINUTE, SECOND, Instant, format_time, parse_time
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan, SourceCoverage
 
@@ -107,3 +107,9 @@ def test_activities_tell_the_year_too() -> None:
     instant = yearless("11-30T10:00:00")
     resolved = Calendar().resolver(Scan((sighting("e", instant),), (cover,))).resolve(instant, "a.log", None)
     assert abs(resolved.lo - at("10:00:00").lo) < DAY
+
+
+def test_open_end_tells_no_year() -> None:
+    """An unstamped last line reaches without end: only its start dates its neighbours."""
+    last = Instant(at("10:00:00").lo, MAX)
+    assert format_time(resolve(Calendar(), yearless("11-30T10:00:00"), last).lo) == "2026-11-30T10:00:00Z"

@@ -12,17 +12,9 @@ from pathlib import Path
 
 import pytest
 from samples import RULE, workshop, write_files
+from samples import run_command as run
 
 from denpex_rules import __version__, cli
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command in this process and return its exit code and what it wrote to both streams."""
-    with pytest.raises(SystemExit) as caught:
-        cli.main(arguments)
-    captured = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, captured.out, captured.err
 
 
 @pytest.fixture

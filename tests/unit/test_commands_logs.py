@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from samples import BROKEN, END, STEP, workshop, write_files
+from samples import run_quietly as run
 
-from denpex_rules import cli, schema
+from denpex_rules import schema
 from denpex_rules.commands_logs import merge_scans, read_options
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Activity, Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
@@ -21,16 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a pack, logs and a case."""
     monkeypatch.chdir(workshop(tmp_path))
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Run the command, assert that it complains about nothing, and return its exit code and output."""
-    with pytest.raises(SystemExit) as caught:
-        cli.main(arguments)
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, captured.out
 
 
 def test_scan_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from samples import BROKEN, CASE, RULE, workshop, write_files
+from samples import run_quietly as run
 
-from denpex_rules import cli
 from denpex_rules.program import load_program
 
 OWN = ("--rules", "my", "--no-pack")
@@ -20,16 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with a pack, logs and a case."""
     monkeypatch.chdir(workshop(tmp_path))
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Run the command, assert that it complains about nothing, and return its exit code and output."""
-    with pytest.raises(SystemExit) as caught:
-        cli.main(arguments)
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, captured.out
 
 
 def test_check_sound(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,9 @@ def test_storm_of_a_thousand_ranks_is_one_match() -> None:
 
 def test_search_is_bounded_and_says_so() -> None:
     """A rule that multiplies candidates is cut off: the match is inconclusive, not endless."""
-    many = [sighting("progress", at("10:00:00"), source=f"r{r}.log", actor=Actor(rank=r, host="node-01"), step=r) for r in range(300)]
+    many = [
+        sighting("progress", at("10:00:00"), source=f"r{r}.log", actor=Actor(rank=r, host="node-01"), step=r) for r in range(300)
+    ]
     seen = [*many, sighting("timeout", at("10:20:00"), source="r0.log", line=9, actor=Actor(rank=0, host="node-01"), ran=10**9)]
     logs = [activity(f"r{r}.log", [("09:00:00", "10:40:00")], actor=Actor(rank=r, host="node-01")) for r in range(300)]
     found = matches(program(PAIRS), job(seen, logs))
@@ -45,8 +47,10 @@ def test_search_is_bounded_and_says_so() -> None:
 
 def test_quiet_match_explains_which_clause_was_false() -> None:
     """A rule whose second step is missing is quiet, and the clause tells by how much the nearest line missed."""
-    body = LOST.replace("let bad", "require timeout within 10m after lost\n  let bad").replace("  confirm timeout", "  confirm late = timeout").replace(
-        "victim timeout.rank", "victim late.rank"
+    body = (
+        LOST.replace("let bad", "require timeout within 10m after lost\n  let bad")
+        .replace("  confirm timeout", "  confirm late = timeout")
+        .replace("victim timeout.rank", "victim late.rank")
     )
     (match,) = matches(program(body), job())
     assert match.outcome == "quiet"

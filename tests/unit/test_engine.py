@@ -83,7 +83,10 @@ def test_incident_is_given_when_it_is_seen_and_revised_when_more_comes(program: 
 
 def test_advance_proves_silence_without_later_lines(program: Program) -> None:
     """Saying that all sources were read until later lets a silence be decided."""
-    early = {n: b"".join(line for line in d.splitlines(keepends=True) if b"10:34:" not in line and b"10:35:" not in line) for n, d in logs().items()}
+    early = {
+        n: b"".join(line for line in d.splitlines(keepends=True) if b"10:34:" not in line and b"10:35:" not in line)
+        for n, d in logs().items()
+    }
     session = Session(program)
     for name, data in early.items():
         session.feed(name, data)

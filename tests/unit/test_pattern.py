@@ -5,22 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from making import template
 
 from denpex_rules.pattern import OCCURRENCES, EventPattern, Hit, PatternError, compile_event
-from denpex_rules.rule import Alternative, Capture, Event, Regex, Sequence, Template
+from denpex_rules.rule import Alternative, Event, Regex, Sequence
 from denpex_rules.values import BUILTIN, CaptureType
-
-
-def template(text: str) -> Template:
-    """Build a template from `literal {name:type} literal` (no escapes)."""
-    pieces: list[str | Capture] = []
-    for i, part in enumerate(text.replace("}", "{").split("{")):
-        if i % 2:
-            name, _, kind = part.partition(":")
-            pieces.append(Capture(name, kind))
-        elif part:
-            pieces.append(part)
-    return Template(tuple(pieces))
 
 
 def pattern(*alternatives: Alternative, captures: tuple[tuple[str, str], ...] = ()) -> EventPattern:

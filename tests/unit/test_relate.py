@@ -80,7 +80,9 @@ TWIN = """
 
 def near(rank: int) -> list[Sighting]:
     """Return the job, with a line of a rank a moment after the loss in place of the timeouts."""
-    line = sighting("timeout", at("10:03:20"), source=f"r{rank}.log", line=50, actor=Actor(rank=rank, host=f"node-0{rank // 2 + 1}"), ran=1)
+    line = sighting(
+        "timeout", at("10:03:20"), source=f"r{rank}.log", line=50, actor=Actor(rank=rank, host=f"node-0{rank // 2 + 1}"), ran=1
+    )
     return [*(s for s in job_sightings() if s.event != "timeout"), line]
 
 

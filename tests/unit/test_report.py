@@ -78,9 +78,13 @@ def test_unexplained_errors_are_rarest_first_and_leave_out_evidence() -> None:
 
     def error(line: int, template: str, count: int) -> ErrorLine:
         first = job_sightings()[0]
-        return ErrorLine(template, Emitter("r0.log"), line, 0, 1, first.instant, first.actor, f"{template} {line}", count, ordinal=line)
+        return ErrorLine(
+            template, Emitter("r0.log"), line, 0, 1, first.instant, first.actor, f"{template} {line}", count, ordinal=line
+        )
 
-    found = report(program(LOST, STALL), job(), (error(50, "timeout", 1), error(7, "often", 9), error(8, "rare", 1), error(9, "often", 2)))
+    found = report(
+        program(LOST, STALL), job(), (error(50, "timeout", 1), error(7, "often", 9), error(8, "rare", 1), error(9, "often", 2))
+    )
     assert [(u.text, u.count) for u in found.unexplained] == [("rare 8", 1), ("often 7", 11)]
 
 

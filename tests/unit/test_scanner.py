@@ -10,31 +10,20 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import template
 
 from denpex_rules import retain, scanner
 from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
 from denpex_rules.compiler import compile_rules
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
-from denpex_rules.rule import Alternative, Capture, Event, Regex, Rule, RuleSet, Sequence, Step, Template
+from denpex_rules.rule import Alternative, Event, Regex, Rule, RuleSet, Sequence, Step
 from denpex_rules.scanner import SourceScanner, shape, shown
 from denpex_rules.sighting import Actor, Scan, Sighting
 
 
-def text(words: str) -> Template:
-    """Build a template from `literal {name:type} literal`."""
-    pieces: list[str | Capture] = []
-    for i, part in enumerate(words.replace("}", "{").split("{")):
-        if i % 2:
-            name, _, kind = part.partition(":")
-            pieces.append(Capture(name, kind))
-        elif part:
-            pieces.append(part)
-    return Template(tuple(pieces))
-
-
 def event(name: str, *parts: str | Regex, **more: object) -> Event:
-    sequence = Sequence(tuple(p if isinstance(p, Regex) else text(p) for p in parts))
+    sequence = Sequence(tuple(p if isinstance(p, Regex) else template(p) for p in parts))
     return Event(name, name, (Alternative((sequence,)),), **more)  # type: ignore[arg-type]
 
 

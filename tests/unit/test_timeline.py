@@ -87,7 +87,9 @@ def test_spoke_finds_the_run_that_touches_an_interval() -> None:
 def test_sighting_speaks_for_whom_its_line_names() -> None:
     """A launcher's line about a worker becomes that worker's, by rank, through the box that names both."""
     failed = sighting("failed", at("10:00:00"), source="console.log", label="agent", kind="agent", local_rank=2, pid=42)
-    child = sighting("child", at("10:00:01"), source="console.log", label="agent", line=2, kind="agent", rank=6, local_rank=2, pid=42)
+    child = sighting(
+        "child", at("10:00:01"), source="console.log", label="agent", line=2, kind="agent", rank=6, local_rank=2, pid=42
+    )
     made = build(Scan((failed, child), (SourceCoverage("console.log"),)), frozenset({"child"}), Calendar())
     assert made.of("failed")[0].actor.rank == 6
 
