@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from attrs import Factory, define, evolve, frozen
 
-from denpex_rules.clock import DAY, HOUR, MAX, SECOND, Instant, from_datetime
+from denpex_rules.clock import DAY, HOUR, MAX, MIN, SECOND, Instant, from_datetime
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan
 
@@ -76,7 +76,8 @@ class Resolver:
         local = [i for i, _ in timed if i.clock == "local" and i.year]
         if not zoned or not local:
             return
-        apart = max(min(i.lo for i in local) - max(i.hi for i in zoned), min(i.lo for i in zoned) - max(i.hi for i in local))
+        (zoned_lo, zoned_hi), (local_lo, local_hi) = _hull(zoned), _hull(local)
+        apart = max(local_lo - zoned_hi, zoned_lo - local_hi)
         if apart <= HOUR:
             self.assume_utc = True
             self.assumed = frozenset(source for i, source in timed if i.clock == "local")
@@ -114,6 +115,13 @@ class Resolver:
             past = [i for i in years if i.lo <= reference + DAY]
             return past[-1] if past else years[0]
         return min(years, key=lambda i: abs(i.lo - reference))
+
+
+def _hull(instants: list[Instant]) -> tuple[int, int]:
+    """Return the first and last bounded end of instants."""
+    los = [i.lo for i in instants if i.lo > MIN] or [MAX]
+    his = [i.hi for i in instants if i.hi < MAX] or los
+    return min(los), max(*his, *los)
 
 
 def _in_year(instant: Instant, year: int) -> Instant:

@@ -66,7 +66,7 @@ class Match:
         return next((c for c in self.clauses if c.step.name == name), None)
 
 
-class _OverBudget(Exception):
+class _OverBudgetError(Exception):
     """The search for an assignment was cut off."""
 
 
@@ -110,7 +110,7 @@ class _Machine:
                 reaching = self._reaching(strict=strict)
                 if reaching:
                     return self._of_rivals(reaching)
-        except _OverBudget:
+        except _OverBudgetError:
             return self._cut_off()
         return self._quiet()
 
@@ -196,9 +196,9 @@ class _Machine:
             return
         if step.count is not None:
             clause = self._count(step, scope, self._countable(step, scope, trigger), used)
-            if trigger is not None and not any(s is trigger for s in clause.sightings):
-                return  # what others suffice for is their match, not that of this trigger
-            if clause.truth is Truth.TRUE or (not strict and clause.truth is Truth.UNDETERMINED):
+            # what others suffice for is their match, not that of this trigger
+            own = trigger is None or any(s is trigger for s in clause.sightings)
+            if own and (clause.truth is Truth.TRUE or (not strict and clause.truth is Truth.UNDETERMINED)):
                 yield clause
             return
         true, open_ = self._candidates(step, scope, used, (trigger,) if trigger else None)
@@ -221,7 +221,7 @@ class _Machine:
         return tuple(s for s in pool if _within(self.rule.span_ns, first, s))
 
     def _from(self, trigger: Sighting) -> Bound:
-        """Return what a counting trigger that starts at one of its sightings may take: that one, and those not certainly before it."""
+        """Return what a counting trigger may take from one of its sightings on: that one, and those not certainly before it."""
         wrong = Order.BEFORE if self.rule.trigger.pick == "first" else Order.AFTER
         point = point_of(trigger)
         rest = (s for s in self.episode if s is not trigger and self.timeline.order(point_of(s), point) is not wrong)
@@ -255,7 +255,7 @@ class _Machine:
                 continue
             self.judged += 1
             if self.judged > BUDGET + 50 * len(self.pool.of(step.event)):
-                raise _OverBudget
+                raise _OverBudgetError
             ruling = scope.judge(step, sighting)
             if ruling.truth is Truth.TRUE:
                 true.append(sighting)

@@ -20,13 +20,11 @@ from denpex_rules.evaluate import Truth
 from denpex_rules.notation import clause_text
 from denpex_rules.program import Program
 from denpex_rules.rule import (
-    SILENCE,
     Alternative,
     Capture,
     Constant,
     Event,
     Expression,
-    LookUp,
     Path,
     Rule,
     Status,
@@ -97,7 +95,7 @@ def _untried(rule: Rule, events: Mapping[str, Event], seen: _Seen) -> Iterator[U
     def one(what: What, name: str, text: str) -> Untried:
         return Untried(rule.qualified, rule.status, what, name, text)
 
-    for event in used_events(rule):
+    for event in rule.events:
         if event not in seen.events:
             yield one("event", event, "never seen")
     for step in rule.steps:
@@ -115,13 +113,6 @@ def _lacking(step: Step, truths: set[Truth]) -> Iterator[str]:
         yield "false"
     if step.verb not in DECISIVE and not truths - {Truth.TRUE}:
         yield "other than true"
-
-
-def used_events(rule: Rule) -> tuple[str, ...]:
-    """Return the ids of the events that a rule's steps and look-ups name, in written order."""
-    named = [step.event for step in rule.steps if step.event != SILENCE]
-    named += [one.event for one in rule.onset if isinstance(one, LookUp)]
-    return tuple(dict.fromkeys(named))
 
 
 # ------------------------------------------------------------------ which outcomes a rule can reach

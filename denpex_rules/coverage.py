@@ -237,23 +237,22 @@ def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, ne
         return Ruling(Truth.UNDETERMINED, lost, need)
     if spoke(runs, span.lo - span.skew, span.hi + span.skew) and not _only_before(runs, span):
         return Ruling(Truth.UNDETERMINED, f"a line of {name} may lie inside or outside the interval", need)
-    before = [run for run in runs if run[0] < span.lo]
-    if not before:
-        return Ruling(Truth.FALSE, f"{name} never spoke before {format_about(span.lo)}: it can't fall silent")
-    return _unusual(timeline, timed, runs, before, floor, span, name, need)
+    return _unusual(timeline, timed, runs, floor, span, name, need)
 
 
 def _unusual(
     timeline: Timeline,
     timed: list[Presence],
     runs: list[Run],
-    before: list[Run],
     floor: int,
     span: Span,
     name: str,
     need: tuple[Need, ...],
 ) -> Ruling:
-    """Return TRUE when the silence is longer than what is usual for the actor."""
+    """Return TRUE when the silence is longer than what is usual for the actor, FALSE when it never spoke."""
+    before = [run for run in runs if run[0] < span.lo]
+    if not before:
+        return Ruling(Truth.FALSE, f"{name} never spoke before {format_about(span.lo)}: it can't fall silent")
     if sum(p.activity.lines - p.activity.untimed for p in timed) < _FEW_LINES:
         return Ruling(Truth.UNDETERMINED, f"{name} printed too few lines to tell silence from rarity", need)
     last = min(before[-1][1], span.lo - 1)

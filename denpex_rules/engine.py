@@ -1,4 +1,4 @@
-"""The whole way from logs to a report, and its two halves apart: `sight` (bytes to sightings) and `correlate` (sightings to report).
+"""The whole way from logs to a report, and its halves apart: `sight` (bytes to sightings) and `correlate` (sightings to report).
 
 Nothing here needs the parser: a Program that was compiled or loaded is all that a scan takes.
 """

@@ -11,40 +11,37 @@ from typing import Final
 
 from denpex_rules.page import neutral
 
-_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_MARKS: Final = re.compile(r"[\\`*_{}\[\]()#+.!|~^:\-\"'$=@]")
+# What means something to Markdown anywhere, and what does so only where a paragraph begins.
+_MARKS: Final = re.compile(r"[\\`*_{}\[\]#|~^&<>]|!(?=\[)|^[-+=:]|^\d(?=\d*[.)])")
+_WEB: Final = ("https://", "http://")
 _LONGEST: Final = 400  # characters of one log line that a page shows
 
 
 def words(text: str) -> str:
-    """Return text for a paragraph, heading or cell: it reads as it is written."""
-    plain = re.sub("[&<>]", lambda found: _ENTITIES[found[0]], neutral(text))
-    return _MARKS.sub(lambda found: f"&#{ord(found[0])};", plain)
+    """Return text for a paragraph, heading, item or cell: it reads as it is written."""
+    return _MARKS.sub(lambda found: f"&#{ord(found[0])};", neutral(text).strip())
 
 
 def prose(text: str) -> str:
     """Return an author's text: what stands between backquotes is code, all else is plain."""
-    parts = neutral(text).split("`")
+    parts = text.split("`")
     if len(parts) % 2 == 0:
         return words(text)
-    return "".join(code(part) if number % 2 else _light(part) for number, part in enumerate(parts) if part)
-
-
-def _light(text: str) -> str:
-    """Escape what could start markup inside a sentence, and leave its punctuation readable in the source."""
-    plain = re.sub("[&<>]", lambda found: _ENTITIES[found[0]], text)
-    return re.sub(r"[\\*_{}\[\]#|~^]|!(?=\[)|:(?=//)", lambda found: f"&#{ord(found[0])};", plain)
+    lead = [len(part) - len(part.lstrip(" ")) for part in parts]
+    tail = [len(part) - len(part.rstrip(" ")) for part in parts]
+    shown = [code(p) if n % 2 else " " * bool(lead[n]) + words(p) + " " * bool(tail[n] and p.strip()) for n, p in enumerate(parts)]
+    return "".join(shown).strip()
 
 
 def code(text: str) -> str:
-    """Return text as inline code, as an element of its own: backquotes and bars in it need no care."""
+    """Return text as inline code, an element of its own: backquotes and bars in it need no care."""
     return f"<code>{words(text)}</code>"
 
 
 def block(lines: Iterable[str], language: str = "text") -> str:
     """Return lines as a code block whose fence is longer than any in them; a long line is cut."""
     shown = [_cut(neutral(line)) for line in lines]
-    longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
+    longest = max((len(run) for line in shown for run in re.findall("[`~]+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *shown, fence])
 
@@ -65,6 +62,6 @@ def bullets(items: Iterable[str]) -> str:
 
 
 def link(text: str, target: str) -> str:
-    """Return a link with a text that is Markdown already; anything but a web address or a relative path becomes its text alone."""
-    plain = re.fullmatch(r"(?:https?://)?[\w./#%?&=~+,;:@-]+", target)
-    return f"[{text}](<{target}>)" if plain and (":" not in target or target.startswith(("https://", "http://"))) else text
+    """Return a link whose text is Markdown already; where the target is no web address or path, its text alone."""
+    plain = re.fullmatch(r"[\w./#%?&=~+,;:@-]+", target)
+    return f"[{text}]({target})" if plain and (":" not in target or target.startswith(_WEB)) else text

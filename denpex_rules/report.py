@@ -279,7 +279,8 @@ def missing_fact(lack: Lack) -> out.MissingFact:
     commands = {
         "kernel": f"ssh {host} journalctl -k -o short-iso-precise --utc {since}",
         "fabric": f"ssh {host} cat /var/log/fabricmanager.log",
-        "scheduler": f"sacct -j <job> -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End; ssh {host} journalctl -u slurmd --utc {since}",
+        "scheduler": "sacct -j <job> -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End; "
+        f"ssh {host} journalctl -u slurmd --utc {since}",
         "control": "kubectl get events -A --sort-by=.lastTimestamp",
         "agent": "collect the launcher's own output (stdout and stderr of torchrun or srun), and add it to the scan",
     }

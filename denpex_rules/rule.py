@@ -325,6 +325,12 @@ class Rule:
         return tuple(s for s in self.steps if s.verb == "require")
 
     @property
+    def events(self) -> tuple[str, ...]:
+        """The ids of the events that steps and look-ups name, each once, in written order."""
+        named = [s.event for s in self.steps if s.event != SILENCE]
+        return tuple(dict.fromkeys([*named, *(one.event for one in self.onset if isinstance(one, LookUp))]))
+
+    @property
     def trigger(self) -> Step:
         """The step that starts the fingerprint: the first required one."""
         return self.required[0]

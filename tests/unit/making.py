@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from denpex_rules.clock import SECOND, UNKNOWN, Instant, parse_time
 from denpex_rules.rule import Capture, Kind, Template
-from denpex_rules.sighting import Activity, Actor, Emitter, Sighting, SourceCoverage
+from denpex_rules.sighting import NOBODY, Activity, Actor, Emitter, Sighting, SourceCoverage
 from denpex_rules.timeline import Timeline, assemble, presence_of
 from denpex_rules.topology import Topology, build
 from denpex_rules.values import Value
@@ -35,7 +35,7 @@ def sighting(
     source: str = "a.log",
     label: str = "",
     line: int = 1,
-    actor: Actor = Actor(),
+    actor: Actor = NOBODY,
     kind: Kind | None = None,
     text: str = "",
     **fields: Value,
@@ -49,7 +49,7 @@ def activity(
     runs: list[tuple[str, str]],
     *,
     label: str = "",
-    actor: Actor = Actor(),
+    actor: Actor = NOBODY,
     kind: Kind | None = "rank",
     lines: int = 50,
     floor: int = SECOND,

@@ -8,7 +8,7 @@ import pytest
 from writing import text_of
 
 from denpex_rules.errors import RuleError, UsageError
-from denpex_rules.library import check_paths, check_text, load_pack, load_paths, load_text, merge
+from denpex_rules.library import check_paths, check_text, load_pack, load_paths, load_text, merge, rule_names
 from denpex_rules.rule import PROGRESS
 
 USING = """language 1
@@ -173,3 +173,13 @@ def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     path.write_text("\ufeff" + text_of("  require lost"), encoding="utf-8")
     assert load_paths([path]).rules
     assert check_text("\ufeff" + text_of("  require lost"))[1] == ()
+
+
+def test_names_of_rules_come_from_their_paths(tmp_path: Path) -> None:
+    """The shipped rules are known, and those of the pack around a path, whether it is a file, a folder or the pack itself."""
+    root = pack(tmp_path / "my")
+    shipped = rule_names()
+    assert {f"denpex:{rule.id}" for rule in load_pack().rules} <= shipped
+    assert "denpex:network.link" not in shipped
+    for path in (root, root / "network", root / "network" / "link.rule"):
+        assert rule_names([path]) - shipped == {"denpex:network.link", "denpex:lib.net"}

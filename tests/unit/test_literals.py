@@ -7,7 +7,7 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from denpex_rules.literals import alternative_literals, check_literals, event_literals
+from denpex_rules.literals import alternative_literals, check_literals, event_literals, fixed_texts
 from denpex_rules.rule import Alternative, Capture, Event, Regex, Sequence, Template
 
 
@@ -33,6 +33,12 @@ def test_template_text_is_utf8() -> None:
 def test_literal_never_crosses_a_line() -> None:
     """A text with a line break gives its longer line."""
     assert alternative_literals(one(Template(("first\nsecond line",)))) == {b"second line"}
+
+
+def test_fixed_texts_are_all_that_must_stand_there() -> None:
+    """Every part gives its texts, short ones too; where one of several will do they are one set; a free part gives none."""
+    parts = (Template(("Xid ", Capture("code", "int"), ",")), Regex(r"on (?:bus|slot) \d+"), Regex(r"\w*"))
+    assert fixed_texts(one(*parts)) == ({b"Xid "}, {b","}, {b"on "}, {b"bus", b"slot"}, {b" "})
 
 
 def test_event_needs_one_of_each_alternative() -> None:
