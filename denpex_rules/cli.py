@@ -19,6 +19,7 @@ from denpex_rules.errors import DenpexError, RuleError
 
 _RULES: Final = "denpex_rules.commands_rules"
 _LOGS: Final = "denpex_rules.commands_logs"
+_PACK: Final = "denpex_rules.commands_pack"
 
 # Where each verb lives. Its module is imported when the verb is used: scanning with a saved program loads no parser.
 VERBS: Final[Mapping[str, str]] = {
@@ -30,6 +31,8 @@ VERBS: Final[Mapping[str, str]] = {
     "list": _RULES,
     "show": _RULES,
     "compile": _RULES,
+    "cover": _PACK,
+    "doc": _PACK,
 }
 
 

@@ -96,7 +96,7 @@ def absence(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom
         return FALSE
     if interval.frame is None and not scope.timeline.untimed:
         return Ruling(Truth.UNDETERMINED, "the interval to look in is not known", tuple(needs))
-    return Ruling(Truth.UNDETERMINED, f"{needs[0].text()} was not read", tuple(needs))
+    return Ruling(Truth.UNDETERMINED, f"not read: {needs[0].text()}", tuple(needs))
 
 
 def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interval:

@@ -24,7 +24,7 @@ XIDS: Final = "xids.md"
 
 MOST_XID: Final = 255
 NO_XID: Final = 4095  # a code that no driver prints: an event that takes it takes any
-_XID: Final = re.compile(r"\bXid[^\n]*?(?:\)|=|:| )[: ]*(\d{1,3})\b")
+_XID: Final = re.compile(r"NVRM: Xid \([^)\n]*\): (\d+)\b")
 
 
 def pages(program: Program, taxonomy: Taxonomy, stories: Mapping[str, Sequence[Story]]) -> Mapping[str, str]:
@@ -56,7 +56,7 @@ def xid_codes(event: Event, program: Program) -> frozenset[int]:
 
     if takes(NO_XID):
         return frozenset()
-    told = {int(found[1]) for like in event.like if (found := _XID.search(like)) and "NVRM: Xid" in like}
+    told = {int(found[1]) for like in event.like if (found := _XID.search(like))}
     return frozenset({number for number in range(1, MOST_XID + 1) if takes(number)} | told)
 
 
@@ -192,12 +192,12 @@ class _Book:
                 rows[number].append(rule)
         body = [(str(n), ", ".join(self.to(r, XIDS) for r in rules)) for n, rules in sorted(rows.items())]
         intro = "The numbers of NVIDIA's driver (`NVRM: Xid (PCI:…): N, …` in the kernel log) and the rules that they start."
-        return "\n\n".join(part for part in ("# By Xid code", intro, table(("Xid", "failure"), body)) if part) + "\n"
+        return "\n\n".join(("# By Xid code", intro, table(("Xid", "failure"), body) or "No rule is about one.")) + "\n"
 
     def _codes(self, rule: Rule) -> Iterator[int]:
         named = [n for condition in rule.trigger.where for n in _number(condition)]
         event = self.events[rule.trigger.event]
-        yield from named if named and any("Xid" in like for like in event.like) else xid_codes(event, self.program)
+        yield from named if named and any(map(_XID.search, event.like)) else xid_codes(event, self.program)
 
 
 def _number(condition: Condition) -> Iterator[int]:

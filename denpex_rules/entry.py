@@ -14,9 +14,9 @@ from attrs import frozen
 
 from denpex_rules.clock import format_duration
 from denpex_rules.functions import FUNCTIONS
-from denpex_rules.markup import block, bullets, code, link, prose, table, words
+from denpex_rules.markup import block, bullets, code, link, part, prose, table, words
 from denpex_rules.notation import clause_text, expression_text
-from denpex_rules.rule import SILENCE, Blame, Call, Event, Kind, LookUp, Path, Regex, Rule, Step, Template, Text, Verb
+from denpex_rules.rule import SILENCE, Alternative, Blame, Call, Event, Kind, LookUp, Path, Regex, Rule, Step, Template, Text, Verb
 from denpex_rules.story import Story
 from denpex_rules.wording import name_actor
 
@@ -46,6 +46,10 @@ _ACCUSE: Final = {
     "job": "the job, no single rank",
     "none": "nobody by itself",
 }
+
+
+GLIMPSE: Final = 2  # examples of an event that decides nothing
+MOST_LINES: Final = 30  # of an example's timeline
 
 
 @frozen
@@ -84,7 +88,7 @@ def entry(rule: Rule, events: Mapping[str, Event], links: Links, stories: Sequen
     )
     parts = [f"# {words(rule.title)}", prose(rule.summary), _head(rule, links)]
     parts += [f"## {title}\n\n{text}" for title, text in sections if text]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(p for p in parts if p) + "\n"
 
 
 def _head(rule: Rule, links: Links) -> str:
@@ -105,32 +109,47 @@ def _head(rule: Rule, links: Links) -> str:
 
 
 def _looks(rule: Rule, events: Mapping[str, Event]) -> str:
-    trigger = rule.trigger.event
-    shown = [_event(events[name], starts=name == trigger) for name in rule.events]
+    decisive = {step.event for step in rule.steps if step.verb in {"require", "unless"}}
+    shown = []
+    for name in rule.events:
+        event = events[name]
+        head = f"### {code(event.name)}{' (starts the rule)' if name == rule.trigger.event else ''}\n\n{_where(event)}"
+        shown += [head, *(_whole(event) if name in decisive else _glimpse(event))]
     return "\n\n".join(shown)
 
 
-def _event(event: Event, *, starts: bool) -> str:
-    where = " or ".join(LOGS[kind] for kind in event.kinds) or "any log"
+def _where(event: Event) -> str:
     floor = f", at severity {event.severity} or above where it is told" if event.severity else ""
-    head = f"### {code(event.name)}{' (starts the rule)' if starts else ''}\n\nIn {where}{floor}."
-    parts = [head, block(map(pattern_text, event.alternatives))]
+    return f"In {_logs(event)}{floor}."
+
+
+def _whole(event: Event) -> Iterator[str]:
+    """Yield an event's patterns and all its examples."""
+    yield block(map(pattern_text, event.alternatives))
     if event.like:
-        parts += ["Such as:", block(chain.from_iterable(like.split("\n") for like in event.like))]
+        yield f"Such as:\n\n{block(_lines(event.like))}"
     if event.unlike:
-        parts += ["But not:", block(chain.from_iterable(unlike.split("\n") for unlike in event.unlike))]
-    return "\n\n".join(parts)
+        yield f"But not:\n\n{block(_lines(event.unlike))}"
 
 
-def pattern_text(alternative: Any) -> str:
+def _glimpse(event: Event) -> Iterator[str]:
+    """Yield what an event that decides nothing looks like: an example or two, a pattern where there is none."""
+    yield block(_lines(event.like[:GLIMPSE])) if event.like else block(map(pattern_text, event.alternatives[:GLIMPSE]))
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    return chain.from_iterable(text.split("\n") for text in texts)
+
+
+def pattern_text(alternative: Alternative) -> str:
     """Return an alternative of an event as a rule writes it, captures in braces."""
-    return " & ".join(" .. ".join(map(_part, sequence.parts)) for sequence in alternative.sequences)
+    return " & ".join(" ".join(map(_pattern, sequence.parts)) for sequence in alternative.sequences)
 
 
-def _part(part: Template | Regex) -> str:
-    if isinstance(part, Regex):
-        return f"/{part.text}/"
-    return '"' + "".join(p if isinstance(p, str) else f"{{{p.name}:{p.type}}}" for p in part.pieces) + '"'
+def _pattern(one: Template | Regex) -> str:
+    if isinstance(one, Regex):
+        return f"/{one.text}/"
+    return '"' + "".join(p if isinstance(p, str) else f"{{{p.name}:{p.type}}}" for p in one.pieces) + '"'
 
 
 # ------------------------------------------------------------------ why, how, what
@@ -138,18 +157,7 @@ def _part(part: Template | Regex) -> str:
 
 def _text(text: Text) -> str:
     """Return a text with its placeholders shown by name."""
-    return "".join(words(p) if isinstance(p, str) and not _loose(p) else _piece(p) for p in text.pieces)
-
-
-def _loose(piece: str) -> bool:
-    return piece != piece.strip()
-
-
-def _piece(piece: str | Path) -> str:
-    if isinstance(piece, Path):
-        return code(expression_text(piece))
-    inner = words(piece)
-    return (" " if piece[:1] == " " else "") + inner + (" " if piece[-1:] == " " and inner else "")
+    return "".join(part(p) if isinstance(p, str) else code(expression_text(p)) for p in text.pieces).strip()
 
 
 def _plain(text: Text) -> str:
@@ -169,7 +177,8 @@ def _confirmed(rule: Rule) -> str:
 def _remedy(rule: Rule) -> str:
     do = bullets(map(_text, rule.do))
     checks = [f"{_plain(v.command)}{f'   # on {expression_text(v.on)}' if v.on is not None else ''}" for v in rule.verify]
-    return "\n\n".join(part for part in (do, f"To check:\n\n{block(checks, 'bash')}" if checks else "") if part)
+    shown = f"To check:\n\n{block(checks, 'bash')}" if checks else ""
+    return "\n\n".join(p for p in (do, shown) if p)
 
 
 def _neighbours(links: Links) -> str:
@@ -192,10 +201,10 @@ def _accused(rule: Rule, links: Links, stories: Sequence[Story]) -> str:
         roles = [("merely report", rule.reporters), ("suffer", rule.victims)]
         said = [f"{', '.join(code(expression_text(p)) for p in paths)} {verb}" for verb, paths in roles if paths]
         parts.append(f"Not accused: {'; '.join(said)}.")
-    innocent = dict.fromkeys((story.name, one.label()) for story in stories for one in story.case.expected.innocent)
+    rows = [(words(story.name), words("; ".join(one.label() for one in story.case.expected.innocent))) for story in stories]
+    innocent = table(("case", "innocent"), [row for row in rows if row[1]])
     if innocent:
-        rows = ((words(name), words(label)) for name, label in innocent)
-        parts.append("Who must not be accused in its cases:\n\n" + table(("case", "innocent"), rows))
+        parts.append(f"Who must not be accused in its cases:\n\n{innocent}")
     return "\n\n".join(parts)
 
 
@@ -251,7 +260,7 @@ def _example(stories: Iterable[Story]) -> str:
     best = max(told, key=lambda s: (s.case.expected.outcome == "confirmed", len({line.where for line in s.lines}), s.name), default=None)
     if best is None or best.incident is None:
         return ""
-    rows = [(words(x.when), words(x.who), code(x.where), code(x.step), code(_short(x.text))) for x in best.lines]
+    rows = [(words(x.when), words(x.who), code(x.where), code(x.step), code(_short(x.text))) for x in best.lines[:MOST_LINES]]
     named = [f"{name_actor(s)} ({s.certainty})" for s in best.incident.initiators]
     verdict = f"{best.incident.outcome}; failed first: {words('; '.join(named) or 'nobody is accused')}."
     missing = [f"{words(fact.fact)}: {words(fact.why)}" for fact in best.incident.missing]

@@ -23,7 +23,7 @@ def compile_named(rules: Sequence[str | Path], *, pack: bool) -> Program:
         RuleError: a rule has mistakes.
     """
     chosen = load_rules(rules, pack=pack)
-    return compile_rules(chosen, _taxonomy(rules), types=plugins.capture_types(), sources=_texts(chosen))
+    return compile_rules(chosen, taxonomy_of(rules), types=plugins.capture_types(), sources=_texts(chosen))
 
 
 def load_rules(rules: Sequence[str | Path], *, pack: bool) -> RuleSet:
@@ -66,7 +66,8 @@ def _of_pack(text: str) -> RuleSet:
     return RuleSet(rules, whole.events)
 
 
-def _taxonomy(rules: Iterable[str | Path]) -> Taxonomy:
+def taxonomy_of(rules: Iterable[str | Path]) -> Taxonomy:
+    """Return the shipped classes and those of the packs that are named. Raises UsageError and RuleError."""
     taxonomy = shipped_taxonomy()
     for one in rules:
         folder = library.pack_folder(str(one).partition(":")[0]) if _names_pack(one) else Path(one)
@@ -94,7 +95,7 @@ def check(paths: Sequence[str | Path]) -> tuple[int | None, tuple[Diagnostic, ..
     found = check_rules(rules, types=types, sources=texts)
     if not found:
         known = library.rule_names(paths)
-        advice = lint_rules(rules, _taxonomy(paths), types=types, known=known, sources=texts)
+        advice = lint_rules(rules, taxonomy_of(paths), types=types, known=known, sources=texts)
         given = [Path(path).resolve() for path in paths]
         found = [d for d in advice if not given or any(Path(d.span.path).resolve().is_relative_to(path) for path in given)]
     return len(rules.rules), (*diagnostics, *found)

@@ -127,7 +127,8 @@ def rule_names(paths: Iterable[str | Path] = ()) -> frozenset[str]:
     """
     folders = [(name, pack_folder(name)) for name in packs()]
     folders += [(SHIPPED, root) for p in map(Path, paths) if (root := _root(p.absolute() / SUFFIX if p.is_dir() else p.absolute()))]
-    return frozenset(f"{name}:{_place(path, root)}" for name, root in folders for path in root.rglob(f"*{SUFFIX}"))
+    places = ((name, _place(path, root)) for name, root in folders for path in root.rglob(f"*{SUFFIX}"))
+    return frozenset(f"{name}:{place}" for name, place in places if not place.startswith(f"{LIB}."))
 
 
 def merge(sets: Iterable[RuleSet]) -> RuleSet:

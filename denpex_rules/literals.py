@@ -43,7 +43,7 @@ def alternative_literals(alternative: Alternative) -> Literals | None:
 def fixed_texts(alternative: Alternative) -> tuple[Literals, ...]:
     """Return the fixed texts of one alternative: every match contains one member of each set."""
     parts = (p for sequence in alternative.sequences for p in sequence.parts)
-    return tuple(c for p in parts for c in (_template_runs(p) if isinstance(p, Template) else _regex_runs(p)) if c)
+    return tuple(c for p in parts for c in (_template_runs(p) if isinstance(p, Template) else _regex_runs(p)) if c and all(c))
 
 
 def check_literals(event: Event) -> Diagnostic | None:

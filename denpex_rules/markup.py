@@ -19,7 +19,12 @@ _LONGEST: Final = 400  # characters of one log line that a page shows
 
 def words(text: str) -> str:
     """Return text for a paragraph, heading, item or cell: it reads as it is written."""
-    return _MARKS.sub(lambda found: f"&#{ord(found[0])};", neutral(text).strip())
+    return part(text).strip()
+
+
+def part(text: str) -> str:
+    """Return a part of a sentence, with the blanks at its ends."""
+    return _MARKS.sub(lambda found: f"&#{ord(found[0])};", neutral(text))
 
 
 def prose(text: str) -> str:
@@ -27,10 +32,7 @@ def prose(text: str) -> str:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return words(text)
-    lead = [len(part) - len(part.lstrip(" ")) for part in parts]
-    tail = [len(part) - len(part.rstrip(" ")) for part in parts]
-    shown = [code(p) if n % 2 else " " * bool(lead[n]) + words(p) + " " * bool(tail[n] and p.strip()) for n, p in enumerate(parts)]
-    return "".join(shown).strip()
+    return "".join(code(one) if number % 2 else part(one) for number, one in enumerate(parts)).strip()
 
 
 def code(text: str) -> str:

@@ -61,13 +61,16 @@ def _all(incident: Incident) -> Iterator[Incident]:
 
 
 def _lines(incident: Incident, case: Case) -> tuple[Line, ...]:
-    """Return the evidence of an incident and of what it explains, each record once, by time; what has no time comes last."""
-    found: dict[tuple[str, int], tuple[str, Evidence]] = {}
+    """Return an incident's evidence and, of what it explains, the first line of each rule and actor, by time; what has none comes last."""
+    own = {(e.source, e.line): (incident.rule, e) for e in incident.evidence}
+    first: dict[tuple[str, str], tuple[str, Evidence]] = {}
     for one in _all(incident):
-        for evidence in one.evidence:
-            found.setdefault((evidence.source, evidence.line), (one.rule, evidence))
-    ordered = sorted(found.values(), key=lambda pair: (pair[1].instant.lo or "~", pair[1].source, pair[1].line))
-    return tuple(_line(rule, evidence, case) for rule, evidence in ordered)
+        for e in one.evidence:
+            if (e.source, e.line) not in own:
+                first.setdefault((one.rule, name_actor(e.actor)), (one.rule, e))
+    found = [*own.values(), *first.values()]
+    ordered = sorted(found, key=lambda pair: (pair[1].instant.lo or "~", pair[1].source, pair[1].line))
+    return tuple(_line(rule, e, case) for rule, e in ordered)
 
 
 def _line(rule: str, evidence: Evidence, case: Case) -> Line:

@@ -30,13 +30,15 @@ _CLOSED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _TEXTS: Final = ("id", "title", "definition")
 _LISTS: Final = ("signals", "upstream")
+_REASON: Final = "without_rule"
 
 
 @frozen
 class FailureClass:
     """One class. A `symptom` is never the initiator's class: its causes are sought first in `upstream`.
 
-    `scope` is where it starts, `accuse` whom the message lets one name, `signals` the ids of the messages that show it.
+    `scope` is where it starts, `accuse` whom the message lets one name, `signals` the ids of the messages that show it,
+    `without_rule` why no rule of the pack names it ("" where one does).
     """
 
     id: str
@@ -48,6 +50,7 @@ class FailureClass:
     accuse: Accuse
     signals: tuple[str, ...] = ()
     upstream: tuple[str, ...] = ()
+    without_rule: str = ""
 
 
 @frozen
@@ -141,7 +144,9 @@ class _Reader:
             value = table.get(key, [])
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 self.error(name, f"the class `{label}` needs a list of texts for `{key}`")
-        for key in set(table) - {*_TEXTS, *_CLOSED, *_LISTS}:
+        if not isinstance(table.get(_REASON, ""), str):
+            self.error(name, f"the class `{label}` needs a text for `{_REASON}`")
+        for key in set(table) - {*_TEXTS, *_CLOSED, *_LISTS, _REASON}:
             self.error(name, f"the class `{label}` has an unknown field `{key}`")
         return len(self.diagnostics) == before
 
@@ -158,4 +163,5 @@ def _class(table: dict[str, Any]) -> FailureClass:
         accuse=table["accuse"],
         signals=tuple(table.get("signals", ())),
         upstream=tuple(table.get("upstream", ())),
+        without_rule=table.get(_REASON, ""),
     )

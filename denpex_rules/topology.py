@@ -142,8 +142,9 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
         _learn(topology, actor)
     for activity in activities:
         topology._rank_of_emitter.claim((activity.emitter.source, activity.emitter.label), activity.actor.rank)
-    _number_spaces(topology, claims, own)
-    _place_spaces(topology, claims)
+    agents = _agents(sightings, activities)
+    _number_spaces(topology, claims, own, agents)
+    _place_spaces(topology, claims, agents)
     resolved = [topology.resolve(actor, emitter) for emitter, actor in claims]
     topology.ranks = frozenset(a.rank for a in resolved if a.rank is not None)
     topology.hosts = frozenset(a.host for a in resolved if a.host is not None)
@@ -195,12 +196,36 @@ def _learn(topology: Topology, actor: Actor) -> None:
     topology._rank_of_lone_pid.claim((actor.pid,), actor.rank)
 
 
-def _number_spaces(topology: Topology, claims: list[tuple[Emitter, Actor]], own: list[tuple[Emitter, Actor]]) -> None:
+def _agents(sightings: Iterable[Sighting], activities: Iterable[Activity]) -> dict[Space, Space]:
+    """Return for each space the one that stands for its agent.
+
+    A launcher's console and its log folder are one agent's when the collection has exactly one of each and they show lines of one
+    local rank that are the same to the letter: the console is tee'd from the folder. Nothing else joins two spaces: a local rank of
+    one node must never be counted from the first rank of another.
+    """
+    sightings = tuple(sightings)
+    speaking = [(s.emitter, s.actor) for s in sightings] + [(a.emitter, a.actor) for a in activities]
+    spaces = sorted({space_of(emitter) for emitter, actor in speaking if actor.local_rank is not None})
+    folders = {space_of(emitter) for emitter, _ in speaking if space_of(emitter) != emitter.source}
+    lines: dict[Space, set[object]] = defaultdict(set)
+    for sighting in sightings:
+        if sighting.actor.local_rank is not None:
+            lines[space_of(sighting.emitter)].add((sighting.actor.local_rank, sighting.event, sighting.instant, sighting.text))
+    inside, outside = [s for s in spaces if s in folders], [s for s in spaces if s not in folders]
+    agents = {space: space for space in spaces}
+    if len(inside) == len(outside) == 1 and lines[inside[0]] & lines[outside[0]]:
+        agents[inside[0]] = outside[0]
+    return agents
+
+
+def _number_spaces(
+    topology: Topology, claims: list[tuple[Emitter, Actor]], own: list[tuple[Emitter, Actor]], agents: Mapping[Space, Space]
+) -> None:
     """Learn each space's first global rank from lines that name local and global rank of one process.
 
     The launcher numbers an agent's workers contiguously (torch elastic assigns global ranks per agent in local order), so one
-    pair numbers the whole space. When all pairs of the job agree, there is one agent and every space is its. A tag and a later
-    prefix of one emitter are a pair too, when they are about the emitter itself (`own`).
+    pair numbers the agent's whole space. A tag and a later prefix of one emitter are a pair too, when they are about the emitter
+    itself (`own`). Pairs that disagree number nothing.
     """
     offsets: dict[Space, set[int]] = defaultdict(set)
     speakers: dict[Emitter, Actor] = {}
@@ -208,22 +233,21 @@ def _number_spaces(topology: Topology, claims: list[tuple[Emitter, Actor]], own:
         speakers[emitter] = speakers.get(emitter, NOBODY).merge(actor)
     for emitter, actor in (*claims, *speakers.items()):
         if actor.rank is not None and actor.local_rank is not None:
-            offsets[space_of(emitter)].add(actor.rank - actor.local_rank)
-    every = {offset for found in offsets.values() for offset in found}
-    if len(every) == 1:
-        topology._offset_of_space = dict.fromkeys((space_of(e) for e, _ in claims), every.pop())
-    else:
-        topology._offset_of_space = {space: next(iter(found)) for space, found in offsets.items() if len(found) == 1}
+            space = space_of(emitter)
+            offsets[agents.get(space, space)].add(actor.rank - actor.local_rank)
+    for space in {*agents, *offsets}:
+        found = offsets.get(agents.get(space, space), set())
+        if len(found) == 1:
+            topology._offset_of_space[space] = next(iter(found))
 
 
-def _place_spaces(topology: Topology, claims: Iterable[tuple[Emitter, Actor]]) -> None:
+def _place_spaces(topology: Topology, claims: Iterable[tuple[Emitter, Actor]], agents: Mapping[Space, Space]) -> None:
     """Learn each space's host: all workers of one agent run on its host."""
-    placed = [(space_of(e), a.host) for e, a in claims if a.host is not None and a.local_rank is not None]
-    for space, host in placed:
-        topology._host_of_space.claim((space,), host)
-    if len({host for _, host in placed}) == 1 and len(set(topology._offset_of_space.values())) == 1:
-        for space in topology._offset_of_space:
-            topology._host_of_space.claim((space,), placed[0][1])
+    for emitter, actor in claims:
+        if actor.host is not None and actor.local_rank is not None:
+            agent = agents.get(space_of(emitter), space_of(emitter))
+            for space in {agent, *(s for s, a in agents.items() if a == agent)}:
+                topology._host_of_space.claim((space,), actor.host)
 
 
 def _number(value: Value | None) -> int | None:

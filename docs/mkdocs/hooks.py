@@ -6,20 +6,24 @@ A page holds `<!-- generated: NAME -->`; the text of NAME takes its place when t
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from denpex_rules.cases import find_cases
+from denpex_rules.compiler import compile_rules
+from denpex_rules.encyclopedia import pages
 from denpex_rules.errors import CODES, RuleError
 from denpex_rules.functions import FUNCTIONS
 from denpex_rules.library import load_pack, load_text
-from denpex_rules.rule import Rule
 from denpex_rules.schema import report_schema_text
+from denpex_rules.story import tell
 from denpex_rules.taxonomy import shipped_taxonomy
 from denpex_rules.values import BUILTIN
 
 ROOT = Path(__file__).resolve().parents[2]
+ENCYCLOPEDIA = "encyclopedia"  # the folder of pages that exist only in a build
 
 GROUPS = {
     "E01": "The text is not a rule file",
@@ -98,39 +102,29 @@ def classes() -> str:
     return "\n\n".join(parts)
 
 
-def rules() -> str:
-    """Return every shipped rule with its cases and its text."""
-    return "\n\n".join(_rule(rule) for rule in sorted(load_pack().rules, key=lambda rule: rule.id))
-
-
-def _rule(rule: Rule) -> str:
-    path = rule.id.replace(".", "/")
-    text = (ROOT / "rules" / f"{path}.rule").read_text(encoding="utf-8")
-    cases = [tomllib.loads(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "tests" / "rules" / path).glob("*/case.toml"))]
-    rows = [f"| {case['says']} | {case['outcome']} |" for case in cases]
-    parts = [
-        f"## {rule.id}",
-        f"{rule.title}.",
-        rule.summary,
-        f"Class `{rule.cls}`, impact {rule.impact}, {rule.status}.",
-        "\n".join(["| case | outcome |", "|---|---|", *rows]) if rows else "",
-        f'```text title="rules/{path}.rule"\n{text}```',
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
 GENERATED: dict[str, Callable[[], str]] = {
     "classes": classes,
     "diagnostics": diagnostics,
     "example": example,
     "functions": functions,
     "grammar": grammar,
-    "rules": rules,
     "schema": schema,
     "types": types,
 }
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace each marker by its text (mkdocs calls this for every page)."""
+def on_files(files: Any, config: Any) -> Any:
+    """Add the encyclopedia: one page a rule, told by its cases (mkdocs calls this once a build)."""
+    generated = import_module("mkdocs.structure.files").File.generated  # the tests load this file where mkdocs is not installed
+    program = compile_rules(load_pack())
+    stories = tell(find_cases(ROOT / "tests" / "rules"), program)
+    for path, text in pages(program, shipped_taxonomy(), stories).items():
+        files.append(generated(config, f"{ENCYCLOPEDIA}/{path}", content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
+    """Replace each marker by its text (mkdocs calls this for every page); the encyclopedia's pages hold log text and no marker."""
+    if page is not None and page.file.src_uri.startswith(f"{ENCYCLOPEDIA}/"):
+        return markdown
     return re.sub(r"<!-- generated: (\w+) -->", lambda match: GENERATED[match[1]](), markdown)

@@ -84,3 +84,33 @@ def test_space_is_the_launchers_log_folder() -> None:
     """All rank folders of one torchrun log folder are one agent's."""
     assert space_of(Emitter("logs/job_ab/attempt_0/3/stderr.log")) == "logs/job_ab"
     assert space_of(Emitter("console.log", "default3")) == "console.log"
+
+
+def logged(source: str, label: str, text: str, *, rank: int | None = None, local_rank: int = 0) -> object:
+    """Return a sighting of a worker's line."""
+    return sighting("t#step", source=source, label=label, actor=Actor(rank=rank, local_rank=local_rank), text=text)
+
+
+def test_console_and_its_log_folder_are_one_agent() -> None:
+    """A console that was tee'd from the folder numbers the folder's local ranks."""
+    lines = [logged("console.log", "default0", "step 1", rank=4), logged("logs/job_ab/attempt_0/0/stderr.log", "", "step 1")]
+    topology = build(lines, [], IDENTITY)
+    assert topology.resolve(Actor(local_rank=1), Emitter("logs/job_ab/attempt_0/1/stderr.log")).rank == 5
+
+
+def test_first_rank_of_one_node_does_not_number_another() -> None:
+    """Two consoles, one with a pair: the other's local ranks stay unknown, they are another node's."""
+    lines = [logged("node-0.log", "default0", "step 1", rank=0), logged("node-1.log", "default0", "step 1")]
+    topology = build(lines, [], IDENTITY)
+    assert topology.resolve(Actor(local_rank=0), Emitter("node-1.log", "default0")).rank is None
+
+
+def test_host_of_one_node_is_not_that_of_another() -> None:
+    """An agent's host is its own workers' only."""
+    lines = [
+        sighting("t#child", source="node-0.log", label="agent", kind="agent", rank=0, local_rank=0, host="node-01"),
+        logged("node-1.log", "default0", "step 1"),
+    ]
+    topology = build(lines, [], frozenset({"t#child"}))
+    assert topology.resolve(Actor(local_rank=0), Emitter("node-0.log", "default0")).host == "node-01"
+    assert topology.resolve(Actor(local_rank=0), Emitter("node-1.log", "default0")).host is None
