@@ -46,6 +46,8 @@ LAYOUTS: Final = 64  # layouts that are counted to find the commonest
 Peel = Callable[[bytes, Hints], Line]
 
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
+_WARNINGS: Final = frozenset(SEVERITIES[SEVERITIES.index("warning") :])
+_TRACE: Final = b"Traceback (most recent call last)"
 _HOST_KINDS: Final = frozenset({"kernel", "fabric", "scheduler"})
 
 
@@ -370,7 +372,15 @@ class _Emitter:
         full = len(self.pieces) == RECORD_LINES or self.size + len(piece.text) > RECORD_BYTES
         # An exception's last line goes with a process's record above it, never with a host's.
         stranger = line.severity is not None and line.kind is None and before.kind in _HOST_KINDS
-        return line.head or full or self.crowd or stranger
+        return (line.head and not self._announced(piece)) or full or self.crowd or stranger
+
+    def _announced(self, piece: _Piece) -> bool:
+        """Say whether a traceback goes with the one line above it: one that warns of it, or says that it is ignored."""
+        if len(self.pieces) != 1 or not piece.text.startswith(_TRACE) or piece.line.instant.known:
+            return False
+        above = self.pieces[0]
+        warned = above.line.severity in _WARNINGS and above.line.instant.known
+        return warned or above.text.startswith(b"Exception ignored in")
 
     def when(self, instant: Instant) -> Instant | Gap:
         """Take the instant of the next line; for one without a stamp, return the gap between the stamps around it."""
