@@ -37,8 +37,15 @@ class Runs:
             self._his[-1] = max(self._his[-1], hi)
         else:
             self._insert(lo, hi)
-            while len(self._los) > limit:
-                self._coarsen()
+            self.shrink(limit)
+
+    def __len__(self) -> int:
+        return len(self._los)
+
+    def shrink(self, limit: int) -> None:
+        """Double the floor until there are at most `limit` runs."""
+        while len(self._los) > limit:
+            self._coarsen()
 
     def intervals(self) -> tuple[tuple[int, int], ...]:
         """Return the runs in time order."""
@@ -78,6 +85,7 @@ class Presence:
         self._actor = NOBODY
         self._disputed: set[str] = set()
         self._seen = NOBODY
+        self.runs = 0  # of all its clocks
 
     def add(self, line: Line, limit: int = MAX_RUNS) -> None:
         """Count one line; `limit` bounds the runs of each clock."""
@@ -94,7 +102,15 @@ class Presence:
             if len(self._frames) == FRAMES:
                 return
             runs = self._frames[instant.frame] = Runs()
+        before = len(runs)
         runs.add(instant, limit)
+        self.runs += len(runs) - before
+
+    def shrink(self, limit: int) -> None:
+        """Keep at most `limit` runs of each clock."""
+        for runs in self._frames.values():
+            runs.shrink(limit)
+        self.runs = sum(map(len, self._frames.values()))
 
     def activities(self, emitter: Emitter) -> tuple[Activity, ...]:
         """Return the emitter's activity, one a clock; lines without a time are counted with the clock of most lines."""

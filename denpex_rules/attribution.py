@@ -108,6 +108,43 @@ def missing_from(timeline: Timeline, step: Bound) -> Result:
     return Known(tuple(absent), "likely", (reason,))
 
 
+def missing_member(timeline: Timeline, step: Bound, waiting: Bound) -> Result:
+    """Return the members of the groups that `waiting` names which are not among the step's sightings, although their logs were read.
+
+    Who reported for another group waited there, so it is not missing.
+    """
+    groups = _groups(timeline, waiting)
+    if not groups:
+        return Unknown("no line tells which ranks belong to the group: NCCL's init lines do, at NCCL_DEBUG=INFO")
+    seen = {s.actor.rank for s in (*step, *waiting) if s.actor.rank is not None}
+    members = frozenset().union(*groups)
+    absent = sorted(members - seen)
+    if not absent:
+        return Unknown("all members of the groups that waited reported")
+    unread = [rank for rank in absent if not timeline.present("rank", rank)]
+    if unread:
+        needs = tuple(Need("rank", rank=rank) for rank in unread[:_LISTED])
+        return Unknown(f"the logs of {_ranks(unread)} were not read: they may have reported the same", needs)
+    reason = f"{_ranks(absent)} did not report, of the groups that waited: ranks {', '.join(map(str, sorted(members)[:_LISTED]))}"
+    return Known(tuple(absent), "likely", (reason,))
+
+
+def _groups(timeline: Timeline, waiting: Bound) -> list[frozenset[int]]:
+    """Return the members of each group that is named: of the smallest communicator that numbers the printers as their lines do."""
+    named: dict[Value, dict[int, int]] = defaultdict(dict)
+    for sighting in waiting:
+        group, member, rank = sighting.fields.get("group"), sighting.fields.get("member"), sighting.actor.rank
+        if group is not None and isinstance(member, int) and rank is not None:
+            named[group][member] = rank
+    found = []
+    for numbers in named.values():
+        fitting = {frozenset(c.values()) for c in timeline.topology.communicators if numbers.items() <= c.items()}
+        smallest = sorted(fitting, key=len)[:2]
+        if smallest and (len(smallest) == 1 or len(smallest[0]) < len(smallest[1])):
+            found.append(smallest[0])
+    return found
+
+
 def lowest(timeline: Timeline, capture: tuple[Bound, str]) -> Result:
     """Return the ranks whose highest value of the capture is lower than the highest of all."""
     best = _per_rank(capture)
@@ -221,7 +258,7 @@ _LISTED = 16
 _FEW_LINES = 5
 _ABSURD = 2**40  # torch 2.3 printed uninitialised counters; none of them is a sequence number
 _BUILTINS: Mapping[str, Callable[..., Result]] = {
-    f.__name__: f for f in (rank_of, host_of, device_of, missing_from, lowest, odd_one_out, first_silent)
+    f.__name__: f for f in (rank_of, host_of, device_of, missing_from, missing_member, lowest, odd_one_out, first_silent)
 }
 
 

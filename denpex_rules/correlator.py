@@ -238,9 +238,8 @@ class _Machine:
         if _may_be_enough(step, both):
             reason = open_[0][1].reason if open_ else "they may lie further apart than their clocks tell"
             return Clause(step, Truth.UNDETERMINED, reason, both, open_[0][1].needs if open_ else ())
-        if not scope.bindings.get(self.rule.trigger.name):
-            scope = scope.bind(self.rule.trigger.name, both[:1] or self.episode[:1])
-        ruling = self._absence(step, scope)
+        seen = step is self.rule.trigger  # what nobody read starts no match
+        ruling = FALSE if seen else self._absence(step, scope)
         reason = ruling.reason if ruling.truth is Truth.UNDETERMINED else f"{len(true)} of {step.count.least} were seen"
         return Clause(step, ruling.truth, reason, both, ruling.needs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import pairwise
 
 from attrs import evolve, frozen
@@ -12,7 +13,7 @@ from denpex_rules.clock import MAX, Instant, format_about, format_duration
 from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
 from denpex_rules.rule import Kind, Rule, Step
 from denpex_rules.sighting import Emitter, Sighting
-from denpex_rules.timeline import Need, Point, Presence, Timeline, spoke
+from denpex_rules.timeline import Need, Point, Presence, Timeline
 from denpex_rules.values import format_value
 
 
@@ -140,7 +141,8 @@ def _uncovered(timeline: Timeline, event: str, kind: Kind, actor: Whom, interval
     if not found:
         return [need]
     if interval.frame is None and timeline.untimed:
-        return [] if not interval.unknown and any(timeline.proves_absence(p, event) for p in found) else [need]
+        whole = (timeline.intact(p) and not timeline.dropped(p, event, None, None, None) for p in found)
+        return [] if not interval.unknown and any(whole) else [need]
     groups: dict[object, list[Presence]] = {}
     for presence in found:
         groups.setdefault(_actor_key(presence, kind), []).append(presence)
@@ -174,8 +176,10 @@ def _need_of(key: object, kind: Kind, lo: int | None, hi: int | None) -> Need:
 
 
 def _covers(timeline: Timeline, group: list[Presence], event: str, interval: Interval) -> bool:
-    """Whether one emitter of an actor covers the interval and proves what it does not show."""
-    honest = [p for p in group if timeline.proves_absence(p, event)]
+    """Whether one emitter of an actor covers the interval and is whole, and nothing that was dropped of any may lie in it."""
+    if any(timeline.dropped(p, event, interval.lo, interval.hi, interval.frame) for p in group):
+        return False
+    honest = [p for p in group if timeline.intact(p)]
     if interval.emitter is not None and any(p.activity.emitter == interval.emitter for p in honest):
         return True
     return any(_reaches(timeline, p, interval) for p in honest)
@@ -216,8 +220,8 @@ def silence(step: Step, scope: Scope, job: str | None = None) -> Ruling:
     timed = [p for p in found if p.timed and p.activity.frame.comparable(anchor.instant)]
     if not timed:
         return Ruling(Truth.UNDETERMINED, f"the lines of {name} carry no time that can be compared", need)
-    skew = max(scope.timeline.skew_between(anchor, _place(p, anchor)) for p in timed)
-    return _silent(scope.timeline, timed, Span(lo, hi, skew), name, need)
+    heard = [(p, Span(lo, hi, scope.timeline.skew_between(anchor, _place(p, anchor)))) for p in timed]
+    return _silent(scope.timeline, heard, name, need)
 
 
 def _place(presence: Presence, anchor: Point) -> Point:
@@ -225,17 +229,18 @@ def _place(presence: Presence, anchor: Point) -> Point:
     return Point(anchor.instant, actor.host, presence.activity.emitter, None, actor.rank)
 
 
-def _silent(timeline: Timeline, timed: list[Presence], span: Span, name: str, need: tuple[Need, ...]) -> Ruling:
+def _silent(timeline: Timeline, heard: list[tuple[Presence, Span]], name: str, need: tuple[Need, ...]) -> Ruling:
+    timed, span = [p for p, _ in heard], heard[0][1]
     runs = _union(sorted(run for p in timed for run in p.activity.runs))
     floor = max(p.activity.floor for p in timed)
-    for presence in timed:
+    for presence, span in heard:
         words = _spoke_inside(sorted(presence.activity.runs), presence.activity.floor, span)
         if words is not None:
             return Ruling(Truth.FALSE, f"{name} spoke {words}")
     lost = _lost(timeline, timed, floor, span, name)
     if lost:
         return Ruling(Truth.UNDETERMINED, lost, need)
-    if spoke(runs, span.lo - span.skew, span.hi + span.skew) and not _only_before(runs, span):
+    if any(_may_lie_inside(presence.activity.runs, span) for presence, span in heard):
         return Ruling(Truth.UNDETERMINED, f"a line of {name} may lie inside or outside the interval", need)
     return _unusual(timeline, timed, runs, floor, span, name, need)
 
@@ -283,7 +288,7 @@ def _lost(timeline: Timeline, timed: list[Presence], floor: int, span: Span, nam
     """Return why the actor's log can't prove silence, "" when it can."""
     if any(timeline.merged(p) for p in timed):
         return f"the log of {name} merges repeats of other processes"
-    if any(not timeline.proves_absence(p, "") for p in timed):
+    if any(not timeline.intact(p) for p in timed):
         return f"the log of {name} is truncated"
     if floor > span.hi - span.lo + 1:  # the interval is open at its start
         return f"the activity of {name} is kept too coarsely to tell"
@@ -293,10 +298,10 @@ def _lost(timeline: Timeline, timed: list[Presence], floor: int, span: Span, nam
     return ""
 
 
-def _only_before(runs: list[Run], span: Span) -> bool:
-    """Whether the lines near the interval all certainly come before it."""
-    near = [run for run in runs if run[1] >= span.lo - span.skew and run[0] <= span.hi + span.skew]
-    return all(run[1] + span.skew < span.lo for run in near)
+def _may_lie_inside(runs: Sequence[Run], span: Span) -> bool:
+    """Whether a line may lie inside the interval: one near it that does not certainly come before it."""
+    near = (run for run in runs if run[1] >= span.lo - span.skew and run[0] <= span.hi + span.skew)
+    return any(run[1] + span.skew >= span.lo for run in near)
 
 
 def _union(runs: list[Run]) -> list[Run]:

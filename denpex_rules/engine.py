@@ -10,16 +10,16 @@ from os import PathLike
 
 from attrs import Factory, define, evolve, field, frozen
 
-from denpex_rules import blame, relate, report, sources, timeline
+from denpex_rules import blame, drift, relate, report, sources, timeline
 from denpex_rules.calendar import Calendar
 from denpex_rules.clock import SECOND
+from denpex_rules.collection import Collection
 from denpex_rules.correlator import Match, match_rule
 from denpex_rules.errors import UsageError
 from denpex_rules.finding import Explanation, Incident, Report
 from denpex_rules.places import hints_for
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
-from denpex_rules.scanner import SourceScanner
 from denpex_rules.sighting import Emitter, Scan
 from denpex_rules.sources import Source
 from denpex_rules.timeline import Timeline
@@ -60,21 +60,15 @@ def sight(paths: Iterable[str | PathLike[str]], program: Program) -> Scan:
 
 
 def _sight(read: Iterable[Source], program: Program) -> Scan:
-    scans = [_sight_source(source, program) for source in read]
-    return Scan(
-        tuple(s for scan in scans for s in scan.sightings),
-        tuple(s for scan in scans for s in scan.sources),
-        tuple(e for scan in scans for e in scan.errors),
-    )
-
-
-def _sight_source(source: Source, program: Program) -> Scan:
-    scanner = SourceScanner(program, source.name, source.hints, mtime=source.mtime_ns)
-    for chunk in source.open():
-        scanner.feed(chunk)
-    for text in source.notes:
-        scanner.note(text, truncated=source.truncated)
-    return scanner.close()
+    collection = Collection(program)
+    for source in read:
+        collection.begin(source.name, source.hints, source.mtime_ns)
+        for chunk in source.open():
+            collection.feed(source.name, chunk)
+        for text in source.notes:
+            collection.note(source.name, text, truncated=source.truncated)
+        collection.end(source.name)
+    return collection.close()
 
 
 # ------------------------------------------------------------------ correlate half
@@ -88,7 +82,13 @@ def correlate(scan: Scan, program: Program, options: Options = DEFAULT) -> Repor
 def _timeline(scan: Scan, program: Program, options: Options, until: int | None = None) -> Timeline:
     calendar = Calendar(options.year, options.timezone, options.offsets)
     identities = frozenset(e.id for e in program.events if e.identity)
-    return timeline.build(scan, identities, calendar, options.skew_ns, options.job, until)
+    made = timeline.build(scan, identities, calendar, options.skew_ns, options.job, until)
+    drift.widen(made, sorted(_progress(program)))
+    return made
+
+
+def _progress(program: Program) -> frozenset[str]:
+    return frozenset(e.id for e in program.events if PROGRESS in e.id)
 
 
 def matches(scan: Scan, program: Program, options: Options = DEFAULT) -> tuple[Match, ...]:
@@ -103,7 +103,7 @@ def _matches(line: Timeline, program: Program) -> Iterator[Match]:
 
 def _report(line: Timeline, scan: Scan, program: Program, options: Options) -> Report:
     findings = [found for m in _matches(line, program) if (found := blame.attribute(m, line)) is not None]
-    progress = frozenset(e.id for e in program.events if PROGRESS in e.id)
+    progress = _progress(program)
     symptoms = frozenset(c.id for c in program.classes if c.role == "symptom")
     nodes = relate.relate(findings, line, progress, symptoms)
     return report.build(nodes, report.Context(program, line), scan, gaps=options.coverage)
@@ -167,7 +167,7 @@ class Session:
     program: Program
     options: Options = DEFAULT
     on_incident: Callable[[Incident], None] | None = None
-    _scanners: dict[str, SourceScanner] = Factory(dict)
+    _collection: Collection = Factory(lambda self: Collection(self.program), takes_self=True)
     _given: dict[str, Incident] = Factory(dict)
     _closed: bool = False
 
@@ -175,11 +175,9 @@ class Session:
         """Take the next bytes of a source, in any pieces. Raises UsageError on a closed session."""
         if self._closed:
             raise UsageError("the session is closed")
-        scanner = self._scanners.get(source)
-        if scanner is None:
-            scanner = SourceScanner(self.program, source, hints if hints is not None else hints_for(source))
-            self._scanners[source] = scanner
-        scanner.feed(data)
+        if not self._collection.knows(source):
+            self._collection.begin(source, hints if hints is not None else hints_for(source))
+        self._collection.feed(source, data)
 
     def advance(self, until: int | None = None) -> tuple[Incident, ...]:
         """Return the incidents that are new or changed since the last call.
@@ -187,7 +185,7 @@ class Session:
         Args:
             until: ns UTC up to which all sources were read, silent ones too; None: as far as their lines go.
         """
-        taken = _merge(scanner.snapshot() for _, scanner in sorted(self._scanners.items()))
+        taken = self._collection.snapshot()
         line = _timeline(taken, self.program, self.options, until)
         return self._give(_report(line, taken, self.program, self.options))
 
@@ -196,7 +194,7 @@ class Session:
         if self._closed:
             raise UsageError("the session is closed")
         self._closed = True
-        taken = _merge(scanner.close() for _, scanner in sorted(self._scanners.items()))
+        taken = self._collection.close()
         whole = correlate(taken, self.program, self.options)
         self._give(whole)
         return evolve(whole, incidents=tuple(self._given.get(i.id, i) for i in whole.incidents))
@@ -212,10 +210,3 @@ class Session:
                 if self.on_incident is not None:
                     self.on_incident(revised)
         return tuple(fresh)
-
-
-def _merge(scans: Iterable[Scan]) -> Scan:
-    whole = Scan()
-    for one in scans:
-        whole = whole.merge(one)
-    return whole

@@ -6,7 +6,6 @@ know (a weak wrapper, a launcher whose tasks are nodes) is decided once for a so
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,13 +13,13 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from denpex_rules import stamps
+from denpex_rules import envelopes, stamps
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.hosts import HOSTS
 from denpex_rules.leaves import LEAVES
 from denpex_rules.loggers import LOGGERS
-from denpex_rules.marks import continues, kind_at, severity_at
-from denpex_rules.prefix import ISO, ZONE, Format, Prefixes
+from denpex_rules.marks import continues, kind_at, own_words, severity_at
+from denpex_rules.prefix import ISO, ZONE, Format, Prefixes, host_of
 from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor
@@ -35,6 +34,8 @@ _BRACKET: Final = ord("[")
 _END: Final = 256  # what "the next byte" is at the end of a line
 _BARE: Final = frozenset({"iso", "iso_bracket", "syslog_stamp"})  # a stamp alone: what it stands in front of may say more
 _NO_EMITTER: Final = _BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
+_JSON: Final = (b'{"', b"{ ")  # how an object begins, where it isn't a Python dict
+_BEFORE_JSON: Final = _BARE | {"json"}  # leaves that a JSON record can stand behind, and the one that is its own beginning
 _EVERY_LINE: Final = frozenset({"glog", "vllm"})  # loggers that put their prefix on every line of a record
 
 # Where a record can begin inside a line: behind a carriage return, behind a progress bar, at a rank's or c10d's own prefix.
@@ -93,15 +94,16 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
         line = _ANSI.sub(b"", line)
     line = line.rstrip(b"\r") if line.endswith(b"\r") else line
     into = Prefixes(hints)
-    if line.startswith(b'{"log":'):
-        line = _docker(line, into)
     tables = _tables(hints.wrappers)
     start = 0
-    if line[:1] == b"\r":
+    first = line[:1]
+    if first == b"\r":
         start = len(line) - len(line.lstrip(b"\r"))
+    elif first == b"\xef" and line.startswith(b"\xef\xbb\xbf"):
+        start = 3  # a file's first line behind its byte order mark
     start = _prefixes(line, start, into, tables)
-    if not into.layout and line[:1] == b"\xef" and line.startswith(b"\xef\xbb\xbf"):
-        start = _prefixes(line, 3, into, tables)  # a file's first line behind its byte order mark
+    if b"{" in line:
+        line, start = _unwrapped(line, start, into, tables)
     if not into.layout and (b"|" in line or line[:1] in b">*s"):
         start = _unquoted(line, start, into, tables)
     behind = max(start, into.end)
@@ -110,20 +112,21 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
     return _finish(line[start:] if start else line, into.end - start if into.leaf else 0, into, hints)
 
 
-def _docker(line: bytes, into: Prefixes) -> bytes:
-    """Return the content of a line of docker's json-file log; a line that is not one stays as it is."""
-    try:
-        entry = json.loads(line)
-        content, stream, time = entry["log"], entry["stream"], entry["time"]
-        stamp = _ISO.fullmatch(time.encode())
-        inner: bytes = content.encode("utf-8", "surrogateescape")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return line
-    into.layout = ("docker",)
-    into.stream = str(stream)
-    if stamp:
-        into.arrival(stamps.iso(stamp[1], stamp[2], stamp[3]))
-    return _ANSI.sub(b"", inner.rstrip(b"\r\n"))
+def _unwrapped(line: bytes, start: int, into: Prefixes, tables: _Tables) -> tuple[bytes, int]:
+    """Read JSON records that stand behind prefixes; return the innermost message, or the line, and where its text starts."""
+    for _ in range(envelopes.DEPTH):
+        begin = into.end if into.leaf and into.layout[-1] in _BARE else start
+        if line[begin : begin + 2] not in _JSON or (into.leaf and into.layout[-1] not in _BEFORE_JSON):
+            break
+        unread = into.layout[:-1] if into.leaf and into.layout[-1] == "json" else into.layout
+        layout, into.layout = into.layout, unread
+        message = envelopes.read(line[begin:] if begin else line, into)
+        if message is None:
+            into.layout = layout
+            break
+        line, into.leaf, into.end = _ANSI.sub(b"", message).rstrip(b"\r\n"), False, 0
+        start = _prefixes(line, 0, into, tables)
+    return line, start
 
 
 def _prefixes(line: bytes, position: int, into: Prefixes, tables: _Tables) -> int:
@@ -243,8 +246,10 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
         severity = severity_at(text, after)
     if severity is None and (_TRACEBACK in text or (kind == "kernel" and b"*ERROR*" in text)):
         severity = "error"
+    if severity == "error" and (into.rank is None or into.host is None) and not into.several and kind in (None, "rank"):
+        kind = _own_words(text, after, into) or kind
     indented = into.leaf and into.layout[-1] in _EVERY_LINE and text.startswith(b"  ", after)
-    head = not (indented if into.leaf else continues(text, 0))
+    head = into.whole or not (indented if into.leaf else continues(text, 0))
     repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
     return Line(
         text,
@@ -256,7 +261,18 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
         head,
         int(repeated[1]) if repeated else 0,
         into.layout,
+        into.partial,
     )
+
+
+def _own_words(text: bytes, after: int, into: Prefixes) -> Kind | None:
+    """Take what an error's message says of the process that prints it; what a prefix says goes before."""
+    rank, host = own_words(text, after)
+    if rank and into.rank is None:
+        into.rank = int(rank)  # without a tag: the lines before it are of the same emitter
+    if host and into.host is None:
+        into.host = host_of(host)
+    return "rank" if rank or host else None
 
 
 def _said(text: bytes, after: int, into: Prefixes) -> Kind | None:
@@ -283,7 +299,7 @@ def _label(into: Prefixes, kind: Kind | None, hints: Hints) -> str:
 def _who(into: Prefixes, kind: Kind | None, hints: Hints) -> Actor:
     """Return the actor: the line's claims, then the place's. Lines of the host, the agent or the scheduler are no rank's."""
     own = kind in {None, "rank"}
-    if own and not into.layout:
+    if own and not into.layout and into.rank is None and into.host is None:
         return hints.actor
     rank = into.rank
     if rank is None and into.task is not None and own and hints.task_rank and not into.tee:
@@ -317,13 +333,18 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
         sample: the first lines of the source, some 200 of them.
         hints: what the source's place claims.
     """
-    lines = [clean for line in sample if (clean := _ANSI.sub(b"", line).strip(b"\r\n")).strip()]
+    lines = [clean for line in sample if (clean := _within(_ANSI.sub(b"", line).strip(b"\r\n"), hints)).strip()]
     used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
     hints = evolve(hints, wrappers=hints.wrappers | used)
     hints = evolve(hints, tagged=any(_is_tagged(line, hints) for line in lines))
     if hints.task_rank and any(_is_node(line, hints) for line in lines):
         hints = evolve(hints, task_rank=False)
     return hints
+
+
+def _within(line: bytes, hints: Hints) -> bytes:
+    """Return what stands inside the JSON record that a line is; another line as it is."""
+    return _unwrapped(line, 0, Prefixes(hints), _tables(hints.wrappers))[0]
 
 
 def _uses(form: Format, lines: list[bytes]) -> bool:
@@ -356,10 +377,5 @@ def _is_node(line: bytes, hints: Hints) -> bool:
 
 
 def describe() -> list[tuple[str, str, str]]:
-    """Return (name, example, what it gives) of every format, wrappers first, as the documentation lists them."""
-    docker = (
-        "docker",
-        '{"log": "step 10\\n", "stream": "stdout", "time": "2026-11-30T10:04:10.123456789Z"}',
-        "stream; arrival time",
-    )
-    return [docker, *((form.name, form.example, form.gives) for form in FORMATS)]
+    """Return (name, example, what it gives) of every format, JSON and wrappers first, as the documentation lists them."""
+    return [(s.name, s.example, s.gives) for s in envelopes.SHAPES] + [(f.name, f.example, f.gives) for f in FORMATS]

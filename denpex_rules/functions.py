@@ -39,6 +39,13 @@ FUNCTIONS: Final[Mapping[str, Signature]] = {
             "the job's ranks that are not among the step's sightings although their logs were read over its time",
         ),
         Signature(
+            "missing_member",
+            (("step", "step"),),
+            "ranks",
+            "the ranks that are not among the first step's sightings although they belong to a process group that the second "
+            "step's sightings name (`group`, `member`), by the communicator that numbers its members alike",
+        ),
+        Signature(
             "lowest",
             (("capture",),),
             "ranks",

@@ -75,7 +75,8 @@ def _named_program(host: bytes, ident: bytes, pid: bytes | None) -> tuple[str, s
     return short, f"{short}/{text_of(name)}" + (f"[{int(pid)}]" if pid else ""), PROGRAMS.get(name)
 
 
-def _program(into: Prefixes, host: bytes, ident: bytes, pid: bytes | None) -> None:
+def take_program(into: Prefixes, host: bytes, ident: bytes, pid: bytes | None) -> None:
+    """Take what syslog and journald name: the host, and the program whose line it is."""
     into.host, into.ident, into.kind = _named_program(host, ident, pid)
     if pid:
         into.pid = int(pid)
@@ -95,7 +96,7 @@ def _journal_bsd(m: Match, into: Prefixes) -> None:
         into.priority(m[1])
     month = m[2].removesuffix(b"\xe6\x9c\x88")
     into.time(stamps.named(month, m[3], m[4], m[5]))
-    _program(into, m[6], m[7], m[8])
+    take_program(into, m[6], m[7], m[8])
 
 
 @wrapper(
@@ -107,7 +108,7 @@ def _journal_bsd(m: Match, into: Prefixes) -> None:
     "time, host, program, pid",
 )
 def _journal_iso(m: Match, into: Prefixes) -> None:
-    _program(into, m[1], m[2] or m[3], m[4])
+    take_program(into, m[1], m[2] or m[3], m[4])
 
 
 @weak(
@@ -119,7 +120,7 @@ def _journal_iso(m: Match, into: Prefixes) -> None:
     "time, host, program",
 )
 def _journal_iso_bare(m: Match, into: Prefixes) -> None:
-    _program(into, m[1], m[2], m[3])
+    take_program(into, m[1], m[2], m[3])
 
 
 @wrapper(
@@ -132,7 +133,7 @@ def _journal_iso_bare(m: Match, into: Prefixes) -> None:
 )
 def _journal_full(m: Match, into: Prefixes) -> None:
     into.time(stamps.iso(m[1], None, m[2]))
-    _program(into, m[3], m[4], m[5])
+    take_program(into, m[3], m[4], m[5])
 
 
 @wrapper(
@@ -145,7 +146,7 @@ def _journal_full(m: Match, into: Prefixes) -> None:
 )
 def _journal_unix(m: Match, into: Prefixes) -> None:
     into.time(stamps.epoch(m[1], m[2]))
-    _program(into, m[3], m[4], m[5])
+    take_program(into, m[3], m[4], m[5])
 
 
 @wrapper(
@@ -158,7 +159,7 @@ def _journal_unix(m: Match, into: Prefixes) -> None:
 )
 def _journal_mono(m: Match, into: Prefixes) -> None:
     into.time(stamps.uptime(m[1], m[2], into.hints.domain))
-    _program(into, m[3], m[4] or m[5], m[6])
+    take_program(into, m[3], m[4] or m[5], m[6])
 
 
 @wrapper(
@@ -177,7 +178,7 @@ def _rfc5424(m: Match, into: Prefixes) -> None:
         into.time(stamps.iso(stamp[1], stamp[2], stamp[3]))
     if m[3] != b"-":
         pid = m[5] if m[5].isdigit() and len(m[5]) <= 10 else None
-        _program(into, m[3], m[4], pid)
+        take_program(into, m[3], m[4], pid)
 
 
 _RFC3339 = re.compile(ISO + ZONE)

@@ -147,6 +147,39 @@ def _ucx_signal(m: Match, into: Prefixes) -> None:
 
 
 @leaf(
+    "crash_handler",
+    "",
+    b"*",
+    rb"\*\*\* (?:SIG([A-Z]{2,8}) (?:\(@0x[0-9a-f]{1,16}\) )?received (?:at time=(\d{9,10})|by PID (\d{1,10}) )|"
+    rb"Aborted at (\d{9,10}) \(unix time\))",
+    "*** SIGSEGV received at time=1796033050 on cpu 7 ***",
+    "time, pid, severity (the handlers of absl and glog)",
+)
+def _crash_handler(m: Match, into: Prefixes) -> None:
+    stamp = m[2] or m[4]
+    if stamp:
+        into.time(stamps.epoch(stamp))
+    if m[3]:
+        into.pid = int(m[3])
+    if m[1] != b"TERM":
+        into.severity = "fatal"
+
+
+@leaf(
+    "ascend_code",
+    "",
+    b"E",
+    rb"E[A-Z]\d{4}: (\d{4}-\d\d-\d\d-" + CLOCK + rb")\.(\d{3})\.(\d{3}) ",
+    "EJ0001: 2026-11-30-10:04:10.123.456 message",
+    "severity, time without zone",
+)
+def _ascend_code(m: Match, into: Prefixes) -> None:
+    into.severity = "error"
+    into.time(stamps.iso(m[1], m[2] + m[3]))
+    into.kind = into.kind or "rank"
+
+
+@leaf(
     "libfabric",
     "",
     b"l",
@@ -210,9 +243,9 @@ def _fabricmanager(m: Match, into: Prefixes) -> None:
     "",
     b"s",
     rb"(?:slurmstepd|slurmctld|slurmd|srun|sbatch|salloc)(?:-([\w.-]{1,255}))?: (?:(error|fatal|warning|info|debug\d?): )?"
-    rb"(?:\*\*\* [^\n]{0,300}? CANCELLED AT (\d{4}-\d\d-\d\dT" + CLOCK + rb"))?",
+    rb"(?:\*\*\* [^\n]{0,300}? ON (" + HOST + rb") CANCELLED AT (\d{4}-\d\d-\d\dT" + CLOCK + rb"))?",
     "slurmstepd: error: *** STEP 4711.0 ON node-07 CANCELLED AT 2026-11-30T10:04:10 ***",
-    "severity, time without zone; scheduler",
+    "severity, time without zone, host (where the message came from, not the cause); scheduler",
 )
 def _slurm(m: Match, into: Prefixes) -> None:
     if m[1]:
@@ -220,8 +253,9 @@ def _slurm(m: Match, into: Prefixes) -> None:
         into.ident = into.host
     if m[2]:
         into.level(m[2])
-    if m[3]:
-        into.time(stamps.iso(m[3]))
+    if m[4]:
+        into.host = into.host or host_of(m[3])
+        into.time(stamps.iso(m[4]))
     into.kind = "scheduler"
 
 
@@ -229,12 +263,15 @@ def _slurm(m: Match, into: Prefixes) -> None:
     "slurm_daemon",
     "[iso",
     b"]",
-    rb"(?<=T\d\d:\d\d:\d\d\.\d{3})\] (?:\[[\w.]{1,40}\] )?(error|fatal|warning|info|verbose|debug\d?|sched): ",
+    rb"(?<=T\d\d:\d\d:\d\d\.\d{3})\] (?:\[[\w.]{1,40}\] )?(error|fatal|warning|info|verbose|debug\d?|sched): "
+    rb"(?:\*\*\* [^\n]{0,300}? ON (" + HOST + rb") CANCELLED AT )?",
     "[2026-11-30T10:04:10.123] error: message",
     "time without zone, severity; scheduler",
 )
 def _slurm_daemon(m: Match, into: Prefixes) -> None:
     into.level(m[1])
+    if m[2]:
+        into.host = into.host or host_of(m[2])
     into.kind = "scheduler"
 
 
@@ -242,7 +279,8 @@ def _slurm_daemon(m: Match, into: Prefixes) -> None:
     "ray_cpp",
     "[iso",
     b" ",
-    rb" ([A-Z]) (\d{1,10}) \d{1,20}\] \(([^)\n]{1,100})\) ",
+    rb" ([A-Z]) (\d{1,10}) \d{1,20}\] \(([^)\n]{1,100})\) (?:node_manager\.cc:\d{1,6}: [^\n(]{1,100}\([^\n(]{1,100}\)[^\n(]{1,200}"
+    rb"\([^\n(]{1,100}\)[^\n(]{1,200} at node \(ID: \w{1,64}, IP: ([^\s,)]{1,64})\))?",
     "[2026-11-30 10:04:10,123 E 4242 4300] (raylet) node_manager.cc:3065: message",
     "time without zone, severity, pid; control for raylet and gcs_server",
 )
@@ -252,6 +290,8 @@ def _ray_cpp(m: Match, into: Prefixes) -> None:
     into.process = f"{text_of(m[3])} pid={into.pid}"
     if m[3] in {b"raylet", b"gcs_server", b"autoscaler"}:
         into.kind = "control"
+    if m[4]:
+        into.host = host_of(m[4])
 
 
 @leaf(

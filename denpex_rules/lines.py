@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from attrs import frozen
 
 LINE_LIMIT: Final = 1 << 20  # bytes; of a longer line the head and the tail are kept
 KEPT: Final = LINE_LIMIT // 2  # bytes of each of them
+
+_TEXT: Final = re.compile(rb"[^\n]+")
+_CARE: Final = b"\r\0"  # at the end of a line they are no part of it
 
 
 @frozen
@@ -44,20 +48,36 @@ class LineSplitter:
         self._tail = bytearray()
 
     def feed(self, chunk: bytes) -> list[PhysicalLine]:
-        """Return the lines that this chunk completes."""
-        first, *rest = chunk.split(b"\n")
+        """Return the lines that this chunk completes. Empty ones are counted and left out: a log may hold nothing else."""
         found: list[PhysicalLine] = []
-        self._extend(first)
-        for piece in rest:
-            found.append(self._line())
-            self.bytes += 1
-            self._start = self.bytes
-            self._extend(piece)
+        position = 0
+        for text in _TEXT.finditer(chunk):
+            start, end = text.span()
+            self._ends(start - position, found)
+            whole = end < len(chunk) and not self._begun and end - start <= LINE_LIMIT
+            if whole and chunk[start] and chunk[end - 1] not in _CARE:  # the common case: there is nothing to put together
+                self.lines += 1
+                found.append(PhysicalLine(self.lines, self.bytes, self.bytes + end - start, text[0]))
+                self.bytes += end - start + 1
+                self._start, position = self.bytes, end + 1
+            else:
+                self._extend(text[0])
+                position = end
+        self._ends(len(chunk) - position, found)
         return found
 
     def finish(self) -> list[PhysicalLine]:
         """Return the last line, where no newline ended it."""
         return [self._line()] if self._begun else []
+
+    def _ends(self, count: int, found: list[PhysicalLine]) -> None:
+        """Take newlines that follow each other: the first ends the unfinished line, the others are empty lines."""
+        if count and self._begun:
+            found.append(self._line())
+            self.lines -= 1
+        self.lines += count
+        self.bytes += count
+        self._start = self.bytes if count else self._start
 
     def _extend(self, piece: bytes) -> None:
         self.bytes += len(piece)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Final
 
 from denpex_rules import stamps
 from denpex_rules.leaves import claim, module
-from denpex_rules.prefix import CLOCK, DIGIT, ISO, LEVEL, MONTH, UPPER, WORD, ZONE, Match, Prefixes, Registry, text_of
+from denpex_rules.prefix import (
+    CLOCK,
+    DIGIT,
+    HOST,
+    ISO,
+    LEVEL,
+    MONTH,
+    UPPER,
+    WORD,
+    ZONE,
+    Match,
+    Prefixes,
+    Registry,
+    host_of,
+    text_of,
+)
 
 _FORMATS: Final = Registry()
 leaf = partial(_FORMATS.add, "leaf")
 
+_COORDINATE: Final = re.compile(rb"([A-Z_]+)(\d+)")
 _LEVEL = rb"(" + LEVEL + rb")"
 
 # After an ISO stamp: a level directly, or behind up to four fields (`[mod]`, `(pid)`, `mod -`, `mod:`) and one bare word.
@@ -34,13 +51,14 @@ _PYTHON = (
     "deepspeed",
     "[iso",
     b"]",
-    rb"\] \[([A-Z]{1,12})\] \[([^:\]\n]{1,200}):\d{1,7}:[^\]\n]{1,200}\] (?:\[Rank (-?\d{1,7})\] )?",
+    rb"\] \[([A-Z]{1,12})\] \[([^:\]\n]{1,200}):\d{1,7}:[^\]\n]{1,200}\] "
+    rb"(?:\[Rank (-?\d{1,7})\] |\[deepspeed\] OVERFLOW! Rank (\d{1,7}) )?",
     "[2026-11-30 10:04:10,123] [INFO] [engine.py:96:log_dist] [Rank 0] message",
     "time without zone, severity, rank",
 )
 def _deepspeed(m: Match, into: Prefixes) -> None:
     into.level(m[1])
-    claim(m[3], into)
+    claim(m[3] or m[4], into)
     if m[2] in {b"launch.py", b"runner.py"}:
         into.kind = "agent"
     else:
@@ -81,11 +99,16 @@ def _nemo(m: Match, into: Prefixes) -> None:
     b" ",
     rb"((?: (?:DP|PP|TP|EP|ATTN_CP|MOE_DP)\d{1,4})+)(?: encode_\S{1,40})?\] ",
     "[2026-11-30 10:04:10 TP3] message",
-    "time without zone, process; its tags are no global rank",
+    "time without zone, process; rank where tensor parallelism alone numbers the processes",
 )
 def _sglang(m: Match, into: Prefixes) -> None:
-    into.process = text_of(m[1]).strip()  # parallel coordinates: they tell processes apart and are no global rank
+    into.process = text_of(m[1]).strip()
     into.kind = into.kind or "rank"
+    # Parallel coordinates. Without pipeline stages a server's processes are numbered by TP alone; a DP tag beside it means
+    # replicas that each count from 0, or attention groups inside TP: only where both agree the number is sure.
+    at = dict(_COORDINATE.findall(m[1]))
+    if b"TP" in at and b"PP" not in at and at.get(b"DP", at[b"TP"]) == at[b"TP"]:
+        into.rank = int(at[b"TP"])
 
 
 @leaf(
@@ -148,9 +171,21 @@ def _vllm(m: Match, into: Prefixes) -> None:
     "2026-11-30 10:04:10,123\tERROR worker.py:1844 -- message",
     "time without zone, severity",
 )
-@leaf("logrus", "", UPPER, rb"(DEBU|INFO|WARN|ERRO|FATA)\[\d{4,8}\] ", "INFO[0289] message", "severity")
 def _severity(m: Match, into: Prefixes) -> None:
     into.level(m[1])
+
+
+@leaf(
+    "logrus",
+    "",
+    UPPER,
+    rb"(DEBU|INFO|WARN|ERRO|FATA)\[(\d{4,8})\] ",
+    "INFO[0289] message",
+    "severity, seconds since the program's start",
+)
+def _logrus(m: Match, into: Prefixes) -> None:
+    into.level(m[1])
+    into.time(stamps.uptime(m[2], b"", f"{into.hints.domain} since its start"))
 
 
 @leaf(
@@ -201,13 +236,15 @@ def _hf(m: Match, into: Prefixes) -> None:
     "submitit",
     "",
     b"s",
-    rb"submitit " + _LEVEL + rb" \(" + ISO + rb"(?:" + ZONE + rb")?\) - ",
-    "submitit WARNING (2026-11-30 10:04:10,123) - message",
-    "severity, time without zone",
+    rb"submitit " + _LEVEL + rb" \(" + ISO + rb"(?:" + ZONE + rb")?\) - (?:Caught signal \w{1,20} on (?P<host>" + HOST + rb"): )?",
+    "submitit WARNING (2026-11-30 10:04:10,123) - Caught signal SIGUSR2 on node-07: message",
+    "severity, time without zone, host",
 )
 def _level_stamp(m: Match, into: Prefixes) -> None:
     into.level(m[1])
     into.time(stamps.iso(m[2], m[3], m[4]))
+    if m.re.groupindex and m["host"]:
+        into.host = host_of(m["host"])
     module(m[0], into)
 
 
@@ -231,6 +268,19 @@ def _python(m: Match, into: Prefixes) -> None:
     into.level(m[1] or m[2] or m[3])
     module(m[0], into)
     claim(m[4], into)
+
+
+@leaf(
+    "jittor",
+    "[",
+    b"iwef",
+    rb"\[([iwef]) (\d{4}) (" + CLOCK + rb")(?:\.(\d{6}))? \d{1,4} [\w./-]{1,200}:\d{1,7}\] ?",
+    "[e 1130 10:04:10.123456 00 log.cc:246] message",
+    "severity, time without year or zone",
+)
+def _jittor(m: Match, into: Prefixes) -> None:
+    into.level(m[1])
+    into.time(stamps.glog(m[2], m[3], m[4]))
 
 
 @leaf(
@@ -262,8 +312,8 @@ def _detectron(m: Match, into: Prefixes) -> None:
     + rb"(?:"
     + ZONE
     + rb')?", ?"(?:level|levelname|severity)": ?"([A-Za-z]{1,10})"',
-    '{"timestamp":"2026-11-30T10:04:10.123Z","level":"ERROR","message":"message"}',
-    "time, severity",
+    '{"timestamp":"2026-11-30T10:04:10.123Z","level":"ERROR","message":"mess',
+    "time, severity (a record that was cut)",
 )
 def _logfmt(m: Match, into: Prefixes) -> None:
     into.time(stamps.iso(m[1], m[2], m[3]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from denpex_rules.prefix import HOST
 from denpex_rules.rule import Kind, LogSeverity
 
 # Tokens that an emitter puts in front of its own messages. A logger's message that quotes one has its own prefix before it.
@@ -48,18 +49,38 @@ def kind_at(text: bytes, position: int) -> Kind | None:
     return match.lastgroup if match else None  # type: ignore[return-value]  # the groups are named after kinds
 
 
-_EXCEPTION: Final = rb"(?:[A-Za-z_]\w{0,80}\.){0,12}+(?:[A-Z]\w{0,80})?(?:Error|Exception|Interrupt|Exit)(?::(?: |$)|$)"
+_EXCEPTION: Final = rb"(?:[A-Za-z_]\w{0,80}\.){0,12}+(?:[A-Z]\w{0,80})?(?:Error|Exception|Interrupt|Exit|StackTrace)(?::(?: |$)|$)"
 _SEVERE: Final = re.compile(
     rb"[ \t]{0,64}+(?:(?P<fatal>Fatal Python error|Segmentation fault|Bus error|Aborted \(core|terminate called|Kernel panic)"
-    rb"|(?P<error>Traceback \(most recent|[Ee]rror: )|(?P<exception>" + _EXCEPTION + rb")|(?P<warning>[Ww]arning: ))",
+    rb"|(?P<error>Traceback \(most recent|[Ee]rror: |Error (?=[^\n:]{1,200} at line \d)|traceback {0,8}: Signal \d|"
+    rb"Parameters which did not receive grad for rank|\xe2\x94\x82 \xe2\x9d\xb1 )"
+    rb"|(?P<exception>" + _EXCEPTION + rb")|(?P<quoted>(?:# |\"message\": {0,4}\")" + _EXCEPTION + rb")|(?P<warning>[Ww]arning: ))",
 )
 _PLAIN_EXCEPTION: Final = re.compile(_EXCEPTION)
 _CONTINUES: Final = re.compile(
     rb"\s*+$|[ \t]++(?!\d{1,3}%\|)\S|During handling of the above|The above exception was|frame #\d|Exception raised from |"
     rb"Root Cause \(first observed|Failures:$|\S{1,200} FAILED$|\[\d{1,7}\]:$|={10,}$|-{10,}$|(?:Current t|T)hread 0x|"
     rb"(?:CUDA|HIP) kernel errors might|For debugging consider passing|Compile with `|Device-side assert|Search for `cuda|~*\^\^|"
-    + _EXCEPTION,
+    rb"\xe2\x94\x82 |\xe2\x95\xb0|" + _EXCEPTION,
 )
+
+
+# Messages in which a process says where it runs. Most numbers in messages are about others; these are known to be the printer's.
+_OWN: Final = re.compile(
+    rb"(?:Timed out initializing process group in store based barrier on rank:? |Parameters which did not receive grad for rank )"
+    rb"(\d{1,7})|"
+    rb"\bRank (\d{1,7})(?:: found NaN in local grad norm[^\n]{0,120}? node: |, node )(" + HOST + rb")|"
+    rb" ; GPU=-?\d{1,10} ; hostname=(" + HOST + rb") ; "
+)
+_OWN_WITHIN: Final = 2_000  # bytes of a message that are searched for them
+
+
+def own_words(text: bytes, position: int) -> tuple[bytes | None, bytes | None]:
+    """Return the rank and the host that the message at `position` gives as its printer's own; None for what it doesn't give."""
+    if not (b"on rank" in text or b"for rank" in text or b" node" in text or b" ; GPU=" in text):
+        return None, None  # much faster than the search
+    match = _OWN.search(text, position, position + _OWN_WITHIN)
+    return (match[1] or match[2], match[3] or match[4]) if match else (None, None)
 
 
 def severity_at(text: bytes, position: int) -> LogSeverity | None:

@@ -15,13 +15,15 @@ from typing import Any, Final
 import re2
 from attrs import frozen
 
-from denpex_rules.rule import SEVERITIES, Event, Kind, LogSeverity, Regex, Sequence, Template
+from denpex_rules.literals import fixed_texts
+from denpex_rules.rule import SEVERITIES, Alternative, Event, Kind, LogSeverity, Regex, Sequence, Template
 from denpex_rules.values import BUILTIN, CaptureType, Value
 
 Types = Mapping[str, CaptureType]
 
 ATTEMPTS: Final = 64  # places of one record with the shape but without the values, before the search is given up
 OCCURRENCES: Final = 256  # of one event in one record
+FEW: Final = 8  # sets of texts, and texts of one set, that are looked for before a regex is tried
 TEXT_VALUE: Final = 1000  # characters of a captured text that are kept
 SHAPED_VALUE: Final = 4096  # bytes; a longer text of any other type is not a value
 LIST_VALUE: Final = 65_536  # members; a longer list of ranks is not a value
@@ -51,7 +53,7 @@ class EventPattern:
     """An event, ready to be tried on records."""
 
     event: Event
-    alternatives: tuple[tuple[_SequencePattern, ...], ...]
+    alternatives: tuple[_AlternativePattern, ...]
 
     def accepts(self, severity: LogSeverity | None, kind: Kind | None) -> bool:
         """Say whether a record of this severity and kind may be the event; what is unknown passes."""
@@ -63,7 +65,7 @@ class EventPattern:
         """Return the first hit of the first alternative that has one; see `matches`."""
         return next(self.matches(text), None)
 
-    def matches(self, text: bytes) -> Iterator[Hit]:
+    def matches(self, text: bytes, announced: int = -1) -> Iterator[Hit]:
         """Yield the occurrences of the event in a record's text, at most OCCURRENCES.
 
         Alternatives are tried in written order. One of a single sequence occurs once for each place where it matches, from
@@ -72,11 +74,14 @@ class EventPattern:
 
         Args:
             text: the record's lines, joined by newlines.
+            announced: the alternatives that may match, a bit each.
         """
         taken: list[tuple[int, int]] = []  # the lines of what was yielded, as half-open ranges
-        for sequences in self.alternatives:
+        for number, alternative in enumerate(self.alternatives):
+            if not announced >> number & 1 or not alternative.may_match(text):
+                continue
             before = tuple(taken)
-            for hit in _occurrences(sequences, text):
+            for hit in _occurrences(alternative.sequences, text):
                 lines = _lines_around(text, hit)
                 if any(start < lines[1] and lines[0] < end for start, end in before):
                     continue
@@ -99,7 +104,10 @@ def compile_event(event: Event, types: Types = BUILTIN) -> EventPattern:
     declared = dict(event.captures)
     return EventPattern(
         event,
-        tuple(tuple(_compile_sequence(s, declared, types) for s in a.sequences) for a in event.alternatives),
+        tuple(
+            _AlternativePattern(tuple(_compile_sequence(s, declared, types) for s in a.sequences), _needed(a))
+            for a in event.alternatives
+        ),
     )
 
 
@@ -135,7 +143,31 @@ def _match_all(sequences: tuple[_SequencePattern, ...], text: bytes) -> Hit | No
     return Hit(fields, min(h.start for h in hits), max(h.end for h in hits))
 
 
+def _needed(alternative: Alternative) -> tuple[tuple[bytes, ...], ...]:
+    """Return few sets of texts, the most telling first: every match contains one text of each."""
+    sets = sorted(fixed_texts(alternative), key=lambda texts: (-min(map(len, texts)), sorted(texts)))
+    return tuple(tuple(sorted(texts)) for texts in sets if len(texts) <= FEW)[:FEW]
+
+
 # ------------------------------------------------------------------ sequences
+
+
+@frozen
+class _AlternativePattern:
+    """Sequences that must all occur, and sets of texts of which a record must contain one each before they are tried."""
+
+    sequences: tuple[_SequencePattern, ...]
+    needed: tuple[tuple[bytes, ...], ...]
+
+    def may_match(self, text: bytes) -> bool:
+        """Say whether the texts stand in a record; looking for them costs far less than the regex."""
+        for texts in self.needed:
+            for one in texts:
+                if one in text:
+                    break
+            else:
+                return False
+        return True
 
 
 @frozen

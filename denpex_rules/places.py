@@ -17,7 +17,10 @@ from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor
 from denpex_rules.values import parse_host
 
-_ROTATED: Final = re.compile(r"(?:\.\d{1,3}|-\d{8}|\.\d{8}(?:-\d{6})?|\.(?:gz|xz|bz2|zst|old))+$", re.IGNORECASE)
+# What log rotation and packing put behind a name: a number, a date with or without a time, a compression.
+_DATE: Final = r"(?:\d{8}(?:-\d{2,10})?|\d{4}-\d\d-\d\d(?:[_T-]\d\d(?:[-:_]?\d\d){0,2})?)"
+_ROTATED: Final = re.compile(r"(?:\.\d{1,3}|[.-]" + _DATE + r"|\.(?:gz|xz|bz2|zst|lz4|old|bak))+$", re.IGNORECASE)
+_PACKED: Final = re.compile(r"(?:\.\d{1,3})?(?:\.(?:gz|xz|bz2|zst))+$", re.IGNORECASE)
 _SUFFIX: Final = re.compile(r"(?:\.(?:log|txt|out|err|stdout|stderr|jsonl?))+$", re.IGNORECASE)
 
 _TORCHRUN_RUN: Final = re.compile(r"(.+)_[a-z0-9_]{8}")  # `<run_id>_<mkdtemp's eight characters>`
@@ -29,6 +32,7 @@ _RANK: Final = re.compile(
 )
 _TASK: Final = re.compile(r"(?:log_(\d{2,12})_(\d{1,6})|(\d{2,12})_(\d{1,6})_log)")
 _JOB: Final = re.compile(r"slurm-(\d{1,12}(?:_\d{1,8})?)")
+_SAGEMAKER: Final = re.compile(r".+[-/](algo-\d{1,4})-\d{10}")  # the folder that CloudWatch's export makes of a stream
 _NCCL: Final = re.compile(r"nccl[._-](.+?)\.(\d{1,10})", re.IGNORECASE)
 _RAY: Final = re.compile(r"worker-[0-9a-f]{56}-[0-9a-f]{8}-(\d{1,10})")  # the eight digits count Ray's drivers: no job's name
 _GLOG: Final = re.compile(r"[\w-]+\.([^.]+)\.[^.]+\.log\.(?:INFO|WARNING|ERROR|FATAL)\.\d{8}-\d{6}\.(\d{1,10})")
@@ -84,7 +88,7 @@ def _process(parts: tuple[str, ...], full: str, stem: str, hints: Hints) -> Hint
         actor = Actor(host=parse_host(nccl[1]), pid=int(nccl[2]))
     elif ray := _RAY.fullmatch(stem):
         actor = Actor(pid=int(ray[1]), host=_folder_host(parts[:-1]))
-    elif glog := _GLOG.fullmatch(parts[-1]):
+    elif glog := _GLOG.fullmatch(_PACKED.sub("", parts[-1])):
         actor = Actor(host=parse_host(glog[1]), pid=int(glog[2]))
     elif task := _TASK.fullmatch(stem):
         actor = Actor(rank=int(task[2] or task[4]), job=task[1] or task[3], host=_folder_host(parts[:-1]))
@@ -114,7 +118,10 @@ def _host_log(parts: tuple[str, ...], stem: str, hints: Hints) -> Hints | None:
 
 def _plain(parts: tuple[str, ...], stem: str, hints: Hints) -> Hints:
     job = _JOB.fullmatch(stem)
-    return evolve(hints, actor=Actor(host=_name_host(stem) or _folder_host(parts[:-1]), job=job[1] if job else None))
+    host = _name_host(stem) or _folder_host(parts[:-1])
+    if host is None and len(parts) > 1 and (machine := _SAGEMAKER.fullmatch(parts[-2])):
+        host = machine[1]
+    return evolve(hints, actor=Actor(host=host, job=job[1] if job else None))
 
 
 def _name_host(stem: str) -> str | None:

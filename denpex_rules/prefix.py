@@ -66,6 +66,7 @@ SEVERITY: Final[dict[bytes, LogSeverity]] = {
     b"FATAL": "fatal",
     b"ALERT": "fatal",
     b"EMERG": "fatal",
+    b"EMERGENCY": "fatal",
     b"PANIC": "fatal",
     b"DEBU": "debug",
     b"ERRO": "error",
@@ -108,6 +109,8 @@ class Prefixes:
     program: bool = False  # syslog names the program that printed
     several: bool = False  # more than one rank speaks in the line
     arrives: bool = False  # the wrapper around prints when a line arrived, not when it was written
+    whole: bool = False  # a logger's own record in one piece: it continues none
+    partial: bool = False  # the container runtime cut the line; it goes on in the stream's next one
     layout: tuple[str, ...] = ()
 
     def __init__(self, hints: Hints) -> None:

@@ -18,6 +18,7 @@ from attrs import evolve, field, frozen
 
 from denpex_rules.codec import MISFITS, make_converter
 from denpex_rules.errors import ProgramError
+from denpex_rules.literals import alternative_literals
 from denpex_rules.pattern import EventPattern, Types, compile_event
 from denpex_rules.rule import Event, Rule, Template
 from denpex_rules.values import BUILTIN
@@ -100,6 +101,30 @@ class Program:
         return {e.id: e for e in self.events}
 
 
+Announced = tuple[tuple[int, int], ...]  # places of events, and which of their alternatives may match (a bit each)
+EVERY: Final = -1  # all alternatives
+
+
+def _announcements(events: tuple[Event, ...], literals: tuple[LiteralEntry, ...], place: Mapping[str, int]) -> dict[str, Announced]:
+    """Return what each literal announces: an alternative that needs other ones of its event's literals is left out."""
+    table: dict[str, set[bytes]] = {}
+    for entry in literals:
+        for name in entry.events:
+            table.setdefault(name, set()).add(entry.text.encode())
+    masks: dict[tuple[str, bytes], int] = {}
+    for event in events:
+        texts = table.get(event.id, set())
+        for number, alternative in enumerate(event.alternatives):
+            needed = alternative_literals(alternative)
+            # One whose literals are not all in the table is tried whenever the event is announced.
+            for text in needed if needed and needed <= texts else texts:
+                masks[event.id, text] = masks.get((event.id, text), 0) | 1 << number
+    return {
+        entry.text: tuple((place[name], masks.get((name, entry.text.encode()), EVERY)) for name in entry.events)
+        for entry in literals
+    }
+
+
 class Matcher:
     """Finds events in text: literals first, then the pattern of each event that a literal announces.
 
@@ -111,17 +136,17 @@ class Matcher:
         self.events = events
         self._types = types
         self._patterns: dict[int, EventPattern] = {}
-        place = {e.id: i for i, e in enumerate(events)}
-        self.expensive: Final = frozenset(i for i, e in enumerate(events) if e.expensive)
+        self.place: Final = {e.id: i for i, e in enumerate(events)}
+        self.expensive: Final = dict.fromkeys((i for i, e in enumerate(events) if e.expensive), EVERY)
         # The automaton takes texts only; read as Latin-1, one character is one byte and offsets stay byte offsets.
         self._automaton: Any = ahocorasick.Automaton()
-        for entry in literals:
-            self._automaton.add_word(entry.text.encode().decode("latin-1"), tuple(place[e] for e in entry.events))
+        for text, found in _announcements(events, literals, self.place).items():
+            self._automaton.add_word(text.encode().decode("latin-1"), found)
         self._automaton.make_automaton()
         self._empty = not literals
 
-    def announced(self, text: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield (offset of its last byte, events) for each literal in the text, overlapping ones included."""
+    def announced(self, text: bytes) -> Iterator[tuple[int, Announced]]:
+        """Yield (offset of its last byte, what it announces) for each literal in the text, overlapping ones included."""
         return iter(()) if self._empty else self._automaton.iter(text.decode("latin-1"))
 
     def pattern(self, place: int) -> EventPattern:

@@ -42,6 +42,7 @@ class Line:
     `text` is what patterns see: wrappers and ANSI codes gone, leaf kept. `label` tells emitters apart inside a source.
     `head` is false for a line that continues the record before it (a frame of a traceback, a row of a block).
     `repeats` counts lines of other processes that this line stands for. `layout` names wrappers and leaf, outermost first.
+    `partial` is true for a piece of a line that a container runtime cut: the stream's next line goes on with it.
     """
 
     text: bytes
@@ -53,3 +54,4 @@ class Line:
     head: bool = True
     repeats: int = 0
     layout: tuple[str, ...] = ()
+    partial: bool = False

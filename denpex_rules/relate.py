@@ -6,13 +6,16 @@ as likely: nothing else may then be concluded from the order.
 
 Two rules may see one fault from two sides (the kernel's Xid and the process's own CUDA error). Findings of one class that name
 no different rank, host or device and lie close together are one fault: the one that names more stands for both.
+
+What is explained accuses nobody whom its root does not: an echo names the device that it reached. Such accusations become
+candidates; where the root names nobody, because a stop or its own words name nobody, only a stop silences them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from denpex_rules.blame import Finding
 from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, Order
@@ -83,7 +86,22 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
     for index, link in sorted(parents.items()):
         nodes[index].certain = link.certain
         nodes[link.cause].explains.append(nodes[index])
-    return [node for index, node in enumerate(nodes) if index not in parents]
+    roots = [node for index, node in enumerate(nodes) if index not in parents]
+    for root in roots:
+        _silence(root, root.finding)
+    return roots
+
+
+def _silence(node: Node, root: Finding) -> None:
+    """Turn the accusations below a root that contradict it into candidates."""
+    for child in node.explains:
+        own = child.finding.initiators
+        kept = tuple(s for s in own if any(_compatible(s, r) for r in root.initiators))
+        if root.initiators or root.rule.level == "stop":
+            reason = f"explained by {root.rule.id}"
+            lost = tuple(evolve(s, certainty="undecided", reasons=(*s.reasons, reason)) for s in own if s not in kept)
+            child.finding = evolve(child.finding, initiators=kept, candidates=(*child.finding.candidates, *lost))
+        _silence(child, root)
 
 
 def _seen_twice(findings: Sequence[Finding]) -> dict[int, _Link]:

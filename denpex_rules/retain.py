@@ -9,16 +9,17 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, TypeVar
 
 from attrs import evolve, frozen
 
 from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant
-from denpex_rules.sighting import ErrorLine, Sighting
+from denpex_rules.sighting import Dropped, ErrorLine, Sighting
 
-PER_EMITTER: Final = 2_000  # sightings of a look-up event: the very first and the newest of each emitter
-PER_SOURCE: Final = 20_000  # sightings of one event in one source
-FEWEST: Final = 2  # of a look-up event and emitter, however many emitters a source has
+PER_EMITTER: Final = 2_000  # sightings of one event and emitter
+PER_SOURCE: Final = 20_000  # sightings of one source
+FEWEST: Final = 2  # of one event and emitter, however many of them a source has
 SHAPES: Final = 500  # different error records of one source
 
 Item = TypeVar("Item", Sighting, ErrorLine)
@@ -66,73 +67,102 @@ class Kept(Generic[Item]):
         return self if self.gap is None else Kept(self.item, copy.deepcopy(self.gap, memo))
 
 
-class FirstAndNewest:
-    """Keeps the first `head` and the newest `tail` of what is added."""
+class Row:
+    """Keeps the first and the newest of what is added, at most `limit`; of what it drops, how many and when.
 
-    __slots__ = ("_first", "_head", "_newest", "dropped")
+    Of an event of look-ups only the very first is ever asked for beside the newest ones; of another event the first half stays.
+    """
 
-    def __init__(self, head: int, tail: int) -> None:
-        self._head = head
+    __slots__ = ("_first", "_lookup", "_newest", "count", "span")
+
+    def __init__(self, limit: int, *, lookup: bool) -> None:
+        self._lookup = lookup
         self._first: list[Kept[Sighting]] = []
-        self._newest: deque[Kept[Sighting]] = deque(maxlen=tail)
-        self.dropped = 0
+        self._newest: deque[Kept[Sighting]] = deque(maxlen=limit - self._head(limit))
+        self.count = 0  # dropped
+        self.span = UNKNOWN  # all dropped ones lie in it
 
     def __len__(self) -> int:
         return len(self._first) + len(self._newest)
-
-    def add(self, kept: Kept[Sighting]) -> None:
-        """Add one; where there is no room, the oldest but the first go."""
-        if len(self._first) < self._head:
-            self._first.append(kept)
-            return
-        self.dropped += len(self._newest) == self._newest.maxlen
-        self._newest.append(kept)
-
-    def shrink(self, tail: int) -> None:
-        """Keep only this many of the newest, now and later."""
-        self.dropped += max(0, len(self._newest) - tail)
-        self._newest = deque(self._newest, maxlen=tail)
 
     def __iter__(self) -> Iterator[Kept[Sighting]]:
         yield from self._first
         yield from self._newest
 
+    def add(self, kept: Kept[Sighting], limit: int) -> None:
+        """Add one; where there is no room, the oldest but the first go."""
+        if len(self._first) < self._head(limit):
+            self._first.append(kept)
+            return
+        if len(self._newest) == self._newest.maxlen:
+            self.drop(self._newest[0])
+        self._newest.append(kept)
+
+    def shrink(self, limit: int) -> None:
+        """Keep only this many, now and later."""
+        kept, head = [*self], self._head(limit)
+        tail = limit - head
+        for one in kept[head:-tail]:
+            self.drop(one)
+        self._first, self._newest = kept[:head], deque(kept[head:], maxlen=tail)
+
+    def drop(self, kept: Kept[Sighting]) -> None:
+        """Count one that is not kept."""
+        instant = kept.resolved().instant
+        self.span = instant if not self.count else hull(self.span, instant)
+        self.count += 1
+
+    def _head(self, limit: int) -> int:
+        return 1 if self._lookup else limit // 2
+
+
+def hull(a: Instant, b: Instant) -> Instant:
+    """Return the interval that spans two; UNKNOWN where they can't be compared."""
+    if not (a.known and b.known and a.comparable(b)):
+        return UNKNOWN
+    return a if a.lo <= b.lo and b.hi <= a.hi else evolve(a, lo=min(a.lo, b.lo), hi=max(a.hi, b.hi))
+
 
 class Shelf:
-    """The sightings of one event in one source.
+    """The sightings of one source: of each event and emitter the first and the newest, fewer where there are many of them."""
 
-    An event of look-ups keeps, of each emitter, the first and the newest; another event the first and the newest of all.
-    """
-
-    def __init__(self, *, lookup: bool) -> None:
-        self._lookup = lookup
-        self._limit = PER_EMITTER if lookup else PER_SOURCE
-        self._rows: dict[str, FirstAndNewest] = {}
-        self._count = 0
-
-    @property
-    def dropped(self) -> int:
-        """How many sightings were dropped to stay within bounds."""
-        return sum(row.dropped for row in self._rows.values())
+    def __init__(self, lookups: AbstractSet[str]) -> None:
+        """Begin an empty shelf; `lookups` are the ids of the events that rules only look up."""
+        self._lookups = lookups
+        self._limit = PER_EMITTER
+        self._rows: dict[tuple[str, str], Row] = {}
+        self._lost: dict[str, Row] = {}  # by event: sightings that have no row
+        self.kept = 0
 
     def add(self, kept: Kept[Sighting], label: str) -> None:
         """Add a sighting of the emitter with this label."""
-        key = label if self._lookup else ""
+        key = (kept.item.event, label)
         row = self._rows.get(key)
         if row is None:
-            head = 1 if self._lookup else PER_SOURCE // 2
-            row = self._rows[key] = FirstAndNewest(head, self._limit - head)
+            if len(self._rows) >= max(1, PER_SOURCE // FEWEST):
+                self._lost.setdefault(key[0], Row(FEWEST, lookup=True)).drop(kept)
+                return
+            row = self._rows[key] = Row(self._limit, lookup=key[0] in self._lookups)
         before = len(row)
-        row.add(kept)
-        self._count += len(row) - before
-        if self._count > PER_SOURCE and self._limit > FEWEST:
-            self._shrink()
+        row.add(kept, self._limit)
+        self.kept += len(row) - before
+        while self.kept > PER_SOURCE and self._limit > FEWEST:
+            self.shrink(self._limit // 2)
 
-    def _shrink(self) -> None:
-        self._limit = max(FEWEST, self._limit // 2)
+    def shrink(self, limit: int) -> None:
+        """Keep at most this many of each event and emitter, now and later."""
+        if limit >= self._limit:
+            return
+        self._limit = max(FEWEST, limit)
         for row in self._rows.values():
-            row.shrink(self._limit - 1)
-        self._count = sum(map(len, self._rows.values()))
+            row.shrink(self._limit)
+        self.kept = sum(map(len, self._rows.values()))
+
+    def dropped(self) -> tuple[Dropped, ...]:
+        """Return what was dropped to stay within bounds."""
+        rows = [Dropped(event, label, row.count, row.span) for (event, label), row in self._rows.items() if row.count]
+        lost = [Dropped(event, None, row.count, row.span) for event, row in self._lost.items()]
+        return tuple(sorted((*rows, *lost), key=lambda d: (d.event, d.label or "")))
 
     def __iter__(self) -> Iterator[Kept[Sighting]]:
         for row in self._rows.values():
@@ -144,15 +174,19 @@ class Errors:
 
     def __init__(self) -> None:
         self.dropped = 0
+        self._limit = SHAPES
         self._first: dict[str, Kept[ErrorLine]] = {}
         self._counts: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._first)
 
     def known(self, template: str) -> bool:
         """Count one more of a shape. Returns False when the shape is new and there is room to keep its first record."""
         if template in self._counts:
             self._counts[template] += 1
             return True
-        if len(self._first) == SHAPES:
+        if len(self._first) >= self._limit:
             self.dropped += 1
             return True
         return False
@@ -161,6 +195,13 @@ class Errors:
         """Keep the first record of a shape."""
         self._first[kept.item.template] = kept
         self._counts[kept.item.template] = 1
+
+    def shrink(self, limit: int) -> None:
+        """Keep only the first shapes, now and later."""
+        self._limit = min(self._limit, limit)
+        for template in [*self._first][self._limit :]:
+            del self._first[template]
+            self.dropped += self._counts.pop(template)
 
     def __iter__(self) -> Iterator[ErrorLine]:
         for template, kept in self._first.items():

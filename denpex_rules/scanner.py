@@ -11,13 +11,13 @@ import copy
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
 
-from attrs import define
+from attrs import define, frozen
 
 from denpex_rules import formats
 from denpex_rules.activity import Presence
@@ -48,6 +48,7 @@ Peel = Callable[[bytes, Hints], Line]
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _WARNINGS: Final = frozenset(SEVERITIES[SEVERITIES.index("warning") :])
 _TRACE: Final = b"Traceback (most recent call last)"
+_NO_HITS: Final[Mapping[int, int]] = {}
 _HOST_KINDS: Final = frozenset({"kernel", "fabric", "scheduler"})
 
 
@@ -71,7 +72,7 @@ class SourceScanner:
         self._source = source
         self._mtime = mtime
         self._peel = peel
-        self._state = _State(hints)
+        self._state = _State(hints, program.lookups)
 
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes of the source. Damage never raises: it is noted in the coverage."""
@@ -92,6 +93,15 @@ class SourceScanner:
 
     def close(self) -> Scan:
         """Finish the last line and all records, and return what was found. Nothing can be fed after that."""
+        self.end()
+        state, place = self._state, self._matcher.place
+        found = [kept.resolved() for kept in state.shelf]
+        found.sort(key=lambda s: (s.line, place[s.event]))  # stable: occurrences on one line keep their order
+        errors = sorted(state.errors, key=lambda e: e.line)
+        return Scan(tuple(found), (self._coverage(),), tuple(errors))
+
+    def end(self) -> None:
+        """Finish the last line and all records. Nothing can be fed after that; bounds can still shrink."""
         state = self._state
         self._read(state.splitter.finish())
         self._decide()
@@ -99,10 +109,24 @@ class SourceScanner:
             self._finish(emitter)
         if AGENT in state.emitters:
             self._finish(state.emitters[AGENT])  # it may have been handed a record since
-        found = [(kept.resolved(), place) for place, shelf in state.shelves.items() for kept in shelf]
-        found.sort(key=lambda pair: (pair[0].line, pair[1]))  # stable: occurrences on one line keep their order
-        errors = sorted(state.errors, key=lambda e: e.line)
-        return Scan(tuple(s for s, _ in found), (self._coverage(),), tuple(errors))
+
+    # ---- bounds
+
+    @property
+    def size(self) -> Size:
+        """How much is kept of the source."""
+        return Size(self._state.shelf.kept, len(self._state.errors), self._state.runs)
+
+    def shrink(self, limit: Size) -> None:
+        """Keep at most so many sightings of each event and emitter, error records, and runs of each emitter, now and later."""
+        state = self._state
+        state.shelf.shrink(limit.sightings)
+        state.errors.shrink(limit.errors)
+        if limit.runs < state.run_limit:
+            state.run_limit = limit.runs
+            for emitter in state.emitters.values():
+                emitter.presence.shrink(limit.runs)
+            state.runs = sum(e.presence.runs for e in state.emitters.values())
 
     # ---- lines
 
@@ -133,15 +157,15 @@ class SourceScanner:
         pieces = [p for p in read if p.line.instant.known or p.text.strip()]
         if not pieces:
             return
-        hits: dict[int, set[int]] = {}
+        hits: dict[int, dict[int, int]] = {}
         ends = list(accumulate(len(p.text) + 1 for p in pieces))
         row = 0
         for end, events in self._matcher.announced(b"\n".join(p.text for p in pieces)):
             while end >= ends[row]:
                 row += 1
-            hits.setdefault(row, set()).update(events)
+            _note(hits.setdefault(row, {}), events)
         for row, piece in enumerate(pieces):
-            self._place(piece, hits.get(row, frozenset()))
+            self._place(piece, hits.get(row, _NO_HITS))
 
     def _piece(self, physical: PhysicalLine) -> _Piece:
         line = self._peel(physical.data, self._state.hints)
@@ -150,7 +174,7 @@ class SourceScanner:
             text += b"\n" + physical.tail
         return _Piece(line, text, physical.number, physical.start, physical.end)
 
-    def _place(self, piece: _Piece, hits: AbstractSet[int]) -> None:
+    def _place(self, piece: _Piece, hits: Mapping[int, int]) -> None:
         state, line = self._state, piece.line
         state.merged += line.repeats > 0
         if line.layout in state.layouts or len(state.layouts) < LAYOUTS:
@@ -162,7 +186,7 @@ class SourceScanner:
             self._finish(emitter)
         piece.when = emitter.when(line.instant)
         emitter.pieces.append(piece)
-        emitter.hits.update(hits)
+        _note(emitter.hits, hits.items())
         emitter.size += len(piece.text)
         state.open_bytes += len(piece.text)
         state.open[emitter.label] = emitter
@@ -184,7 +208,7 @@ class SourceScanner:
         for piece in bare.pieces:
             piece.when = agent.when(piece.line.instant)
         agent.pieces, agent.hits, agent.size = bare.pieces, bare.hits, bare.size
-        bare.pieces, bare.hits, bare.size = [], set(), 0
+        bare.pieces, bare.hits, bare.size = [], {}, 0
         state.open.pop(bare.label, None)
         state.open[agent.label] = agent
 
@@ -207,13 +231,16 @@ class SourceScanner:
         if not emitter.pieces:
             return
         record = _Record(emitter.pieces)
+        presence, before = emitter.presence, emitter.presence.runs
+        limit = min(self._state.run_limit, RUNS // len(self._state.emitters))
         for piece in emitter.pieces:
-            emitter.presence.add(piece.line, min(MAX_RUNS, RUNS // len(self._state.emitters)))
-        for place in sorted(emitter.hits | self._matcher.expensive):
+            presence.add(piece.line, limit)
+        self._state.runs += presence.runs - before
+        for place, announced in sorted((emitter.hits | self._matcher.expensive).items()):
             pattern = self._matcher.pattern(place)
             if not pattern.accepts(record.severity, None):
                 continue
-            for hit in pattern.matches(record.text):
+            for hit in pattern.matches(record.text, announced):
                 row = record.row(hit.start)
                 if pattern.accepts(record.severity, record.kind(row)):
                     self._see(place, hit, record, row, emitter)
@@ -222,7 +249,7 @@ class SourceScanner:
         self._state.open.pop(emitter.label)
         self._state.open_bytes -= emitter.size
         emitter.records += 1
-        emitter.pieces, emitter.hits, emitter.size = [], set(), 0
+        emitter.pieces, emitter.hits, emitter.size = [], {}, 0
 
     def _see(self, place: int, hit: Hit, record: _Record, row: int, emitter: _Emitter) -> None:
         piece, event = record.pieces[row], self._matcher.events[place]
@@ -241,10 +268,7 @@ class SourceScanner:
             record.severity,
             shown(piece.text, hit.start - record.starts[row]),
         )
-        shelf = self._state.shelves.get(place)
-        if shelf is None:
-            shelf = self._state.shelves[place] = Shelf(lookup=event.id in self._program.lookups)
-        shelf.add(Kept(sighting, None if isinstance(when, Instant) else when), emitter.label)
+        self._state.shelf.add(Kept(sighting, None if isinstance(when, Instant) else when), emitter.label)
 
     def _remember_error(self, record: _Record, emitter: _Emitter) -> None:
         # A traceback says at its end what it is about.
@@ -273,7 +297,7 @@ class SourceScanner:
     def _coverage(self) -> SourceCoverage:
         state = self._state
         layout = max(state.layouts, key=state.layouts.__getitem__, default=())
-        dropped = {self._matcher.events[place].id: s.dropped for place, s in sorted(state.shelves.items()) if s.dropped}
+        dropped = state.shelf.dropped()
         return SourceCoverage(
             self._source,
             " > ".join(layout),
@@ -281,11 +305,26 @@ class SourceScanner:
             state.splitter.lines,
             state.truncated or state.splitter.cut > 0,
             state.merged,
-            sum(dropped.values()),
-            tuple(state.notes + state.bounds() + [f"evicted: {event}" for event in dropped]),
+            sum(d.count for d in dropped),
+            tuple(state.notes + state.bounds() + [f"evicted: {event}" for event in dict.fromkeys(d.event for d in dropped)]),
             tuple(a for e in state.emitters.values() for a in e.presence.activities(Emitter(self._source, e.label))),
             self._mtime,
+            dropped,
         )
+
+
+@frozen
+class Size:
+    """A number of sightings, of error records, and of the runs in which emitters spoke."""
+
+    sightings: int
+    errors: int
+    runs: int
+
+
+def _note(hits: dict[int, int], announced: Iterable[tuple[int, int]]) -> None:
+    for place, alternatives in announced:
+        hits[place] = hits.get(place, 0) | alternatives
 
 
 # ------------------------------------------------------------------ records
@@ -354,7 +393,7 @@ class _Emitter:
         self.presence = Presence()
         self.records = 0
         self.pieces: list[_Piece] = []
-        self.hits: set[int] = set()
+        self.hits: dict[int, int] = {}  # events that a literal announces, and their alternatives as bits
         self.size = 0
         self._stamp: Instant | None = None
         self._gap: Gap | None = None
@@ -398,7 +437,7 @@ class _Emitter:
 class _State:
     """All that changes while a source is read: a snapshot works on a copy of it."""
 
-    def __init__(self, hints: Hints) -> None:
+    def __init__(self, hints: Hints, lookups: AbstractSet[str]) -> None:
         self.hints = hints
         self.sample: list[PhysicalLine] | None = []
         self.sample_bytes = 0
@@ -406,7 +445,9 @@ class _State:
         self.emitters: dict[str, _Emitter] = {}
         self.open: dict[str, _Emitter] = {}  # those with an unfinished record, longest open first
         self.open_bytes = 0
-        self.shelves: dict[int, Shelf] = {}
+        self.shelf = Shelf(lookups)
+        self.runs = 0  # of all emitters
+        self.run_limit = MAX_RUNS
         self.errors = Errors()
         self.layouts: Counter[tuple[str, ...]] = Counter()
         self.merged = 0

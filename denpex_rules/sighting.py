@@ -132,12 +132,25 @@ MAX_RUNS: Final = 4096
 
 
 @frozen
+class Dropped:
+    """Sightings of one event that a scan did not keep, to stay within bounds.
+
+    `label` is that of their emitter in the source; None: of any. All their instants lie in `instant`.
+    """
+
+    event: str
+    label: str | None
+    count: int
+    instant: Instant = UNKNOWN
+
+
+@frozen
 class SourceCoverage:
     """What was read of one source.
 
     `layout` names wrappers and leaf, outermost first ("k8s_cri > torchrun_tee > c10d"). `truncated` says that bytes are
     missing (a cut stream, an over-long line); `merged` counts lines that stand for repeats of other processes' lines;
-    `evicted` counts sightings dropped to stay within bounds.
+    `evicted` counts sightings dropped to stay within bounds; `dropped` says which, where that is known.
     """
 
     source: str
@@ -150,6 +163,7 @@ class SourceCoverage:
     notes: tuple[str, ...] = ()
     activities: tuple[Activity, ...] = ()
     mtime: int | None = None
+    dropped: tuple[Dropped, ...] = ()
 
 
 @frozen

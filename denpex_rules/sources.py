@@ -6,23 +6,22 @@ becomes a note on the source, never an exception.
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
 import os
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, cast
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Final, cast
 
 from attrs import define, evolve, field
 
+from denpex_rules import archives, documents
 from denpex_rules.errors import UsageError
+from denpex_rules.packed import DAMAGE, unpacked
 from denpex_rules.places import hints_for
 from denpex_rules.record import NO_HINTS, Hints
 
@@ -46,10 +45,9 @@ _MODELS = (
     ".parquet",
     ".arrow",
 )
-_PROGRAMS = (".so", ".o", ".a", ".pyc", ".whl", ".jar", ".db", ".sqlite", ".zip", ".tar", ".tgz", ".7z", ".nsys-rep", ".qdrep")
+_PROGRAMS = (".so", ".o", ".a", ".pyc", ".whl", ".jar", ".db", ".sqlite", ".7z", ".rar", ".nsys-rep", ".qdrep")
 _MEDIA = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".pdf", ".mp4")
 JUNK: Final = frozenset(_MODELS + _PROGRAMS + _MEDIA)
-_GZIP, _XZ, _BZ2, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd"
 
 
 @define(eq=False)
@@ -79,25 +77,24 @@ class Source:
         try:
             with cast("io.BufferedReader", io.BufferedReader(self.opener(), CHUNK)) as raw:
                 yield from self._read(raw)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        except DAMAGE as error:
             self.truncated = True
             self.notes.append(f"reading ended early: {str(error) or type(error).__name__}")
 
     def _read(self, raw: io.BufferedReader) -> Iterator[bytes]:
-        magic = raw.peek(6)[:6]
-        if magic.startswith(_ZSTD):
-            self.truncated = True
-            self.notes.append("not read: zstd is not supported; decompress it first")
-            return
-        stream: Any = raw
-        if magic.startswith(_GZIP):
-            stream = gzip.GzipFile(fileobj=raw)
-        elif magic == _XZ:
-            stream = lzma.LZMAFile(raw)  # noqa: SIM115 - as above
-        elif magic.startswith(_BZ2):
-            stream = bz2.BZ2File(raw)
         # read1 hands out what one step gave, so that a cut stream loses nothing of what came before the cut.
-        yield from self._transcoded(iter(partial(stream.read1, CHUNK), b""))
+        chunks = iter(partial(unpacked(raw).read1, CHUNK), b"")
+        first = next(chunks, b"")
+        kind = archives.kind_of(first[: archives.BLOCK])
+        if kind:
+            self.truncated = True
+            self.notes.append(f"not read: a {kind} archive inside another one or a stream; unpack it first")
+            return
+        text = self._transcoded(chain([first] if first else [], chunks))
+        if documents.holds_records(first):
+            self.notes.append("read as JSON records; lines and byte offsets are those of one record a line")
+            text = documents.split(text)
+        yield from text
 
     def _transcoded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield UTF-16 (by its mark) as UTF-8, everything else as it is."""
@@ -148,9 +145,9 @@ def _named(text: str, *, alone: bool) -> list[_Found]:
     except (OSError, ValueError) as error:
         raise UsageError(f"no such file or folder: {text}") from error
     if stat.S_ISDIR(status.st_mode):
-        return [_inside(found, path, alone=alone) for found in _below(path)]
+        return [source for found in _below(path) for source in _inside(found, path, alone=alone)]
     if stat.S_ISREG(status.st_mode):
-        return [_file(path, _shown(path), _shown(path), status)]
+        return _file(path, _shown(path), _shown(path), status)
     return [(None, Source(_shown(path), hints_for(_shown(path)), None, partial(io.FileIO, path)))]  # a pipe
 
 
@@ -181,37 +178,60 @@ def _below(folder: Path) -> Iterator[Path]:
     yield from sorted((*files, *denied), key=lambda p: p.relative_to(folder).parts if p != folder else ())
 
 
-def _inside(path: Path, folder: Path, *, alone: bool) -> _Found:
-    """Return the source of what was found below a folder."""
+def _inside(path: Path, folder: Path, *, alone: bool) -> list[_Found]:
+    """Return the sources of what was found below a folder."""
     inside = path.relative_to(folder)
     name = _shown(inside if alone else path)
     try:
         status = path.lstat()
     except OSError as error:
-        return None, _unread(name, error.strerror or "gone", lost=True)
+        return [(None, _unread(name, error.strerror or "gone", lost=True))]
     if stat.S_ISLNK(status.st_mode):
         outside = not path.resolve().is_relative_to(folder.resolve())
-        return None, _unread(
-            name, "a link out of the folder" if outside else "a link; its target is read by its own name", lost=outside
-        )
+        why = "a link out of the folder" if outside else "a link; its target is read by its own name"
+        return [(None, _unread(name, why, lost=outside))]
     if stat.S_ISDIR(status.st_mode):
-        return None, _unread(name, "the folder can't be listed", lost=True)
+        return [(None, _unread(name, "the folder can't be listed", lost=True))]
     if not stat.S_ISREG(status.st_mode):
-        return None, _unread(name, "no regular file")
+        return [(None, _unread(name, "no regular file"))]
     # The folder's own name may be a host; what lies above it says nothing.
     return _file(path, name, _shown(Path(folder.resolve().name) / inside), status)
 
 
-def _file(path: Path, name: str, place: str, status: os.stat_result) -> _Found:
-    """Return the source of a regular file, or one that says why it is not read."""
+def _file(path: Path, name: str, place: str, status: os.stat_result) -> list[_Found]:
+    """Return the source of a regular file, or one that says why it is not read; of an archive those of its members."""
     key = (status.st_dev, status.st_ino)
-    suffix = path.suffix.lower()
-    if suffix in JUNK or ".tfevents." in path.name:
-        return key, _unread(name, f"{suffix} files are no logs")
-    if path.name == "error.json":
-        return key, _unread(name, "torchrun's error file; its text is in stderr.log too")
+    why = _no_log(path.name)
+    if why:
+        return [(key, _unread(name, why))]
+    kind = archives.sniff(path)
+    if kind:
+        return _members(path, name, place, kind)
     hints = evolve(hints_for(place), domain=name)
-    return key, Source(name, hints, status.st_mtime_ns, partial(io.FileIO, path))
+    return [(key, Source(name, hints, status.st_mtime_ns, partial(io.FileIO, path)))]
+
+
+def _no_log(name: str) -> str:
+    """Return why a file of that name is no log, "" where it may be one."""
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in JUNK or ".tfevents." in name:
+        return f"{suffix} files are no logs"
+    return "torchrun's error file; its text is in stderr.log too" if name == "error.json" else ""
+
+
+def _members(path: Path, name: str, place: str, kind: str) -> list[_Found]:
+    """Return the sources of an archive: `logs.tar.gz!node-07/kern.log`, with the hints of that place inside."""
+    found: list[_Found] = []
+    for member in archives.members(path, kind):
+        inside = _printable(member.name)
+        shown = f"{name}!{inside}" if inside else name
+        why = member.refused or _no_log(PurePosixPath(inside).name)
+        if why:
+            found.append((None, _unread(shown, why, lost=member.lost)))
+            continue
+        hints = evolve(hints_for(f"{archives.stem(place)}/{inside}"), domain=shown)
+        found.append((None, Source(shown, hints, member.mtime_ns, member.opener)))
+    return found
 
 
 def _unread(name: str, why: str, *, lost: bool = False) -> Source:
@@ -220,4 +240,8 @@ def _unread(name: str, why: str, *, lost: bool = False) -> Source:
 
 def _shown(path: Path) -> str:
     """Return a path as text with `/`; bytes that are no UTF-8 are escaped, so that every report can print it."""
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+    return _printable(path.as_posix())
+
+
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -113,11 +113,11 @@ def epoch(seconds: bytes, fraction: bytes | None = None) -> Instant | None:
 
 
 def uptime(seconds: bytes, fraction: bytes, domain: str) -> Instant | None:
-    """Return a kernel's uptime stamp; `domain` names the boot or source within which such stamps compare."""
+    """Return the time since a boot or a program's start; `domain` names what such stamps compare within."""
     if len(seconds) > 10:
         return None
     unit = 10 ** (9 - len(fraction))
-    lo = int(seconds) * SECOND + int(fraction) * unit
+    lo = int(seconds) * SECOND + int(fraction or b"0") * unit
     return Instant(lo, lo + unit - 1, "monotonic", domain)
 
 

@@ -215,13 +215,32 @@ class Timeline:
                 table[presence.activity.actor.rank].append(presence)
         return {rank: tuple(found) for rank, found in table.items()}
 
-    def proves_absence(self, presence: Presence, event: str) -> bool:
-        """Whether a missing line in this emitter's source means that it was not printed."""
+    def intact(self, presence: Presence) -> bool:
+        """Whether a line that is missing in this emitter's source was not printed: no bytes of it are missing."""
         source = self.sources.get(presence.activity.emitter.source)
-        if source is None or source.truncated:
+        return source is not None and not source.truncated
+
+    def dropped(self, presence: Presence, event: str, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
+        """Whether sightings of an event that were dropped of this emitter may lie in a window.
+
+        Args:
+            presence: the emitter.
+            event: the event.
+            lo: begin of the window in ns; None: open.
+            hi: end of the window in ns, itself inside; None: open.
+            frame: an instant of the window's clock; None: the bounds are unknown.
+        """
+        emitter = presence.activity.emitter
+        source = self.sources.get(emitter.source)
+        if source is None or not source.evicted:
             return False
-        named = [note for note in source.notes if note.startswith(_EVICTED)]
-        return source.evicted == 0 or not event or (bool(named) and evicted_note(event) not in named)
+        spans = [d.instant for d in source.dropped if d.event == event and d.label in {None, emitter.label}]
+        return not source.dropped or any(self._may_touch(span, lo, hi, frame) for span in spans)
+
+    def _may_touch(self, span: Instant, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
+        if frame is None or not span.known or not span.comparable(frame):
+            return True
+        return (lo is None or span.hi + self.skew >= lo) and (hi is None or span.lo - self.skew <= hi)
 
     def merged(self, presence: Presence) -> bool:
         """Whether the emitter's source lets one line stand for lines of other processes."""
@@ -237,14 +256,6 @@ class Timeline:
     def untimed(self) -> bool:
         """Whether no line of any source carries a time."""
         return not any(p.timed for p in self.presences)
-
-
-def evicted_note(event: str) -> str:
-    """Return the note by which a source says that it dropped sightings of an event."""
-    return f"{_EVICTED}{event}"
-
-
-_EVICTED = "evicted: "
 
 
 def _collected(activity: Activity) -> bool:
@@ -282,7 +293,8 @@ def build(
     presences = [_presence(a, topology, resolver, job) for a in activities]
     errors = tuple(_resolve_error(e, topology, resolver) for e in scan.errors)
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()))
-    made = assemble(topology, skew, sightings, presences, scan.sources, notes=notes, assumed=resolver.assumed)
+    read = [_resolve_dropped(s, presences, resolver) for s in scan.sources]
+    made = assemble(topology, skew, sightings, presences, read, notes=notes, assumed=resolver.assumed)
     return evolve(made, until=until, errors=errors)
 
 
@@ -316,6 +328,14 @@ def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: st
 def _resolve_error(error: ErrorLine, topology: Topology, resolver: Resolver) -> ErrorLine:
     actor = topology.resolve(error.actor, error.emitter)
     return evolve(error, actor=actor, instant=resolver.resolve(error.instant, error.emitter.source, actor.host))
+
+
+def _resolve_dropped(source: SourceCoverage, presences: Iterable[Presence], resolver: Resolver) -> SourceCoverage:
+    if not source.dropped:
+        return source
+    hosts = {p.activity.emitter.label: p.activity.actor.host for p in presences if p.activity.emitter.source == source.source}
+    resolved = (evolve(d, instant=resolver.resolve(d.instant, source.source, hosts.get(d.label or ""))) for d in source.dropped)
+    return evolve(source, dropped=tuple(resolved))
 
 
 def _presence(activity: Activity, topology: Topology, resolver: Resolver, job: str | None) -> Presence:

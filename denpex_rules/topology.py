@@ -55,11 +55,13 @@ class Topology:
     """The proven joins of one collection of logs.
 
     `world_size` is the number of global ranks, None when no line tells it; `ranks` are those that a line or a file speaks for.
+    `communicators` gives for each NCCL communicator the global rank of each of its members, where both are known.
     """
 
     world_size: int | None = None
     ranks: frozenset[int] = frozenset()
     hosts: frozenset[str] = frozenset()
+    communicators: tuple[Mapping[int, int], ...] = ()
     _host_of_rank: _Join = Factory(lambda: _Join("the host of rank"))
     _device_of_rank: _Join = Factory(lambda: _Join("the device of rank"))
     _rank_of_device: _Join = Factory(lambda: _Join("the rank on host, device"))
@@ -128,15 +130,21 @@ def space_of(emitter: Emitter) -> Space:
 def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identities: frozenset[str]) -> Topology:
     """Return the topology that sightings of the `identities` events and the emitters' own claims prove.
 
-    An NCCL communicator smaller than the largest one numbers its own group, so only the largest one's ranks are global.
+    An NCCL communicator smaller than the largest one numbers its own group, so only the largest one's ranks are global; and not
+    even those when a member prints another rank as its own, or when several communicators of that size number different
+    devices alike: the job then has groups only, and its size is unknown.
     """
     topology = Topology()
     sightings, activities = tuple(sightings), tuple(activities)
     telling = [s for s in sightings if s.event in identities]
-    worlds = [w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000]
-    topology.world_size = max(worlds, default=None)
-    claims = [(s.emitter, claim_of(s)) for s in telling if s.fields.get("world", topology.world_size) == topology.world_size]
     own = [(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]
+    numbered = _numbered(own)
+    worlds = {w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000}
+    groups = {w for w in worlds if w == max(worlds) and _only_groups([s for s in telling if s.fields.get("world") == w], numbered)}
+    topology.world_size = max(worlds - groups, default=None) if not groups else None
+    claims = [(s.emitter, claim_of(s)) for s in telling if s.fields.get("world", topology.world_size) == topology.world_size]
+    if groups:
+        claims += [(s.emitter, _printer(s, numbered)) for s in telling if s.fields.get("world") in groups]
     claims += own
     for _, actor in claims:
         _learn(topology, actor)
@@ -148,7 +156,54 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
     resolved = [topology.resolve(actor, emitter) for emitter, actor in claims]
     topology.ranks = frozenset(a.rank for a in resolved if a.rank is not None)
     topology.hosts = frozenset(a.host for a in resolved if a.host is not None)
+    topology.communicators = _communicators(topology, telling, numbered)
     return topology
+
+
+def _numbered(own: Iterable[tuple[Emitter, Actor]]) -> dict[Emitter, int]:
+    """Return the one rank that each emitter shows as its own."""
+    found: dict[Emitter, set[int]] = defaultdict(set)
+    for emitter, actor in own:
+        if actor.rank is not None:
+            found[emitter].add(actor.rank)
+    return {emitter: next(iter(ranks)) for emitter, ranks in found.items() if len(ranks) == 1}
+
+
+def _only_groups(largest: Iterable[Sighting], numbered: Mapping[Emitter, int]) -> bool:
+    """Whether the largest communicators can't be the whole job."""
+    places: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    for s in largest:
+        member = _number(s.fields.get("rank"))
+        if member is None or "commid" not in s.fields:
+            continue
+        if numbered.get(s.emitter, member) != member:
+            return True
+        host, device = _text(s.fields.get("host")) or s.actor.host, _text(s.fields.get("device"))
+        if host is not None and device is not None:
+            places[member].add((host, device))
+    # A restart may move a rank; one that moves all of them to other hosts can't be told from groups, and neither is used.
+    return len(places) > 1 and all(len(found) > 1 for found in places.values())
+
+
+def _printer(s: Sighting, numbered: Mapping[Emitter, int]) -> Actor:
+    """Return what a line of a group's communicator proves about the process that printed it."""
+    return evolve(s.actor, rank=numbered.get(s.emitter), device=_text(s.fields.get("device")))
+
+
+def _communicators(
+    topology: Topology, telling: Iterable[Sighting], numbered: Mapping[Emitter, int]
+) -> tuple[Mapping[int, int], ...]:
+    """Return the members of each communicator, by the rank that they have in it."""
+    found: dict[tuple[Value, Value], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for s in telling:
+        member, size, name = _number(s.fields.get("rank")), s.fields.get("world"), s.fields.get("commid")
+        if member is None or size is None or name is None:
+            continue
+        rank = numbered.get(s.emitter, topology.resolve(evolve(s.actor, rank=None), s.emitter).rank)
+        if rank is not None:
+            found[name, size][member].add(rank)
+    whole = {key: {m: min(r) for m, r in members.items()} for key, members in found.items() if all(len(r) == 1 for r in members.values())}
+    return tuple(dict(sorted(members.items())) for (_, size), members in sorted(whole.items(), key=str) if len(members) == size)
 
 
 def claim_of(sighting: Sighting) -> Actor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Final
 
@@ -13,6 +14,7 @@ wrapper = partial(_FORMATS.add, "wrapper")
 weak = partial(_FORMATS.add, "weak")
 
 _OMPI = rb"<(?P<stream>std(?:out|err|diag))>:"
+_SAGEMAKER_LOCAL: Final = re.compile(rb"(algo-\d{1,4})-[a-z0-9]{5}")
 _NANOS = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
 
 
@@ -99,22 +101,64 @@ def _pdsh(m: Match, into: Prefixes) -> None:
     into.ident = into.host
 
 
+@weak(
+    "stern",
+    "",
+    LOWER + DIGIT,
+    rb"([a-z0-9][a-z0-9.-]{0,200}-[a-z0-9]{1,40}) ([a-z0-9][a-z0-9-]{0,62}) ",
+    "train-worker-3 trainer step 10",
+    "pod, container",
+)
+def _stern(m: Match, into: Prefixes) -> None:
+    into.ident = text_of(m[0]).rstrip().replace(" ", "/")
+
+
+@weak("torchx", "", WORD, rb"([A-Za-z_][\w.-]{0,63}/\d{1,4}) ", "trainer/0 step 10", "role and replica")
 @weak("compose", "", WORD, rb"([A-Za-z0-9][\w.-]{0,250}) {1,40}\| ", "trainer-1  | step 10", "service")
 def _named(m: Match, into: Prefixes) -> None:
     into.ident = text_of(m[1])
+    machine = _SAGEMAKER_LOCAL.fullmatch(m[1])
+    if machine:
+        into.host = host_of(machine[1])
+
+
+@wrapper(
+    "fluentbit_stdout",
+    "[",
+    DIGIT,
+    rb"\[\d{1,9}\] [^\s:\]]{1,200}: \[\[?(\d{9,10})\.(\d{9})(?:, \{[^}\n]{0,500}\}\])?, \{\"(?:log|message|MESSAGE)\"=>\"",
+    '[0] kube.trainer: [1796033050.123456789, {"log"=>"step 10", "stream"=>"stderr"}]',
+    "arrival time; what follows the message stays behind it",
+)
+def _fluentbit(m: Match, into: Prefixes) -> None:
+    into.arrival(stamps.epoch(m[1], m[2]))
+
+
+@weak(
+    "xla_dist",
+    "iso",
+    b" ",
+    rb" ((?:\d{1,3}\.){3}\d{1,3}) \[(\d{1,5})\] ",
+    "2026-11-30 10:04:10 10.0.0.7 [3] step 10",
+    "arrival time without zone, host (the number is the host's)",
+)
+def _xla_dist(m: Match, into: Prefixes) -> None:
+    into.stamp = stamps.arrival(into.stamp)
+    into.host = into.ident = host_of(m[1])
 
 
 @wrapper(
     "k8s_cri",
     "iso",
     b" ",
-    rb" (stdout|stderr) [FP](?::\S{0,64})? ",
+    rb" (stdout|stderr) ([FP])(?::\S{0,64})? ",
     "2026-11-30T10:04:10.123456789Z stderr F step 10",
-    "stream; arrival time",
+    "stream; arrival time; whether the line goes on in the stream's next one",
 )
 def _cri(m: Match, into: Prefixes) -> None:
     into.stamp = stamps.arrival(into.stamp)
     into.stream = text_of(m[1])
+    into.partial = m[2] == b"P"
 
 
 @wrapper(
@@ -129,7 +173,9 @@ def _cri(m: Match, into: Prefixes) -> None:
     "logcli", "iso", b" ", ZONED + rb" \{[^}\n]{0,2000}\} {1,40}", '2026-11-30T10:04:10Z {pod="train-3"} step 10', "arrival time"
 )
 def _arrived(_m: Match, into: Prefixes) -> None:
-    into.stamp = stamps.arrival(into.stamp)
+    if not into.arrives:
+        into.stamp = stamps.arrival(into.stamp)
+    into.arrives = False  # a stamp behind it is the process's own
 
 
 @wrapper("kubectl", "[", b"p", rb"\[pod/([^\]\s]{1,300})\] ", "[pod/train-3/trainer] step 10", "pod; what follows is arrival time")
@@ -138,13 +184,16 @@ def _kubectl(m: Match, into: Prefixes) -> None:
     into.arrives = True
 
 
+_TENSOR_WORKER: Final = re.compile(rb"(?:Worker_|VllmWorker )TP(\d{1,4})(?:_EP\d{1,4})?")
+
+
 @wrapper(
     "ray",
     "",
     b"(",
     rb"\((?:([^()=\n]{1,200}?) )?pid=(\d{1,10})(?:, ip=([^)\s]{1,255}))?\) ?",
     "(RayTrainWorker pid=4242, ip=10.0.0.7) step 10",
-    "pid, host; vLLM's prefix has the same shape",
+    "pid, host; vLLM's prefix has the same shape: its worker's number is the rank where tensor parallelism alone numbers them",
 )
 def _ray(m: Match, into: Prefixes) -> None:
     name = m[1] or b""
@@ -155,6 +204,9 @@ def _ray(m: Match, into: Prefixes) -> None:
         into.process += f" {into.host}"
     if b"orker" in name:
         into.kind = "rank"
+    tensor = _TENSOR_WORKER.fullmatch(name)
+    if tensor:
+        into.rank = int(tensor[1])
 
 
 @wrapper(
@@ -163,13 +215,18 @@ def _ray(m: Match, into: Prefixes) -> None:
     b"(",
     rb"\(VllmWorker rank=(\d{1,4}) pid=(\d{1,10})\) ",
     "(VllmWorker rank=1 pid=4242) INFO 11-30 10:04:10 [a.py:1] x",
-    "local rank, pid",
+    "rank, local rank, pid",
 )
 def _vllm_worker(m: Match, into: Prefixes) -> None:
-    into.local_rank = int(m[1])
+    into.rank = into.local_rank = int(m[1])  # the engines that print this run all workers on one node
     into.pid = int(m[2])
     into.process = f"VllmWorker pid={into.pid}"
     into.kind = "rank"
+
+
+@wrapper("vllm_stage", "[", b"S", rb"\[Stage-\d{1,4}\] ", "[Stage-0] INFO 11-30 10:04:10 [a.py:1] x", "stage")
+def _stage(m: Match, into: Prefixes) -> None:
+    into.ident = into.ident or text_of(m[0][1:-2])
 
 
 @wrapper(

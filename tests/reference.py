@@ -389,7 +389,21 @@ def extent(case: Case, activity: Activity) -> tuple[int, int] | None:
 
 def intact(source: SourceCoverage) -> bool:
     """Whether a source can prove that something is not in it (5.4)."""
-    return not source.truncated and not source.evicted
+    return not source.truncated
+
+
+def nothing_dropped(case: Case, event: str, source: SourceCoverage, activity: Activity, lo: Side, hi: Side) -> bool:
+    """Whether no dropped sighting of an event and emitter may lie in a window (5.4)."""
+    if source.evicted and not source.dropped:
+        return False
+    for lost in source.dropped:
+        sides = [side for side in (lo, hi) if side is not None]
+        known = sides and lost.instant.known and all(lost.instant.comparable(side) for side in sides)
+        before = known and lo is not None and lost.instant.hi + case.skew < lo.lo
+        after = known and hi is not None and lost.instant.lo - case.skew > hi.hi
+        if lost.event == event and lost.label in (None, activity.emitter.label) and not before and not after:
+            return False
+    return True
 
 
 def nothing_is_timed(case: Case) -> bool:
@@ -418,6 +432,13 @@ def sides(scope: Scope, step: Step, bound: Bound) -> tuple[Side, Side] | None:
             return None
         hi = point.instant
     return lo, hi
+
+
+def line_order(scope: Scope, step: Step, bound: Bound) -> Emitter | None:
+    """Return the emitter whose line order reaches into an open side (5.1): that of the one closed side's anchor."""
+    anchors = [a for a in (step.window.lo, step.window.hi) if a] if step.window else []
+    point = anchor_point(scope, anchors[0], bound) if len(anchors) == 1 and step.verb != "require" else None
+    return point.emitter if point is not None and point.ordinal is not None else None
 
 
 def covers(case: Case, activity: Activity, lo: Side, hi: Side) -> bool:
@@ -500,16 +521,22 @@ def absence(scope: Scope, step: Step, bound: Bound) -> Truth:
     if window is None or whom is None or refers_to_unbound(step, bound):
         return U
     kinds: set[str] = {*scope.case.events[step.event].kinds} or {kind_of(a) for _, a in activities(scope.case)}
-    return F if kinds and all(is_covered(scope.case, kind, whom, window) for kind in kinds) else U
+    own = line_order(scope, step, bound)
+    event = step.event
+    return F if kinds and all(is_covered(scope.case, event, kind, whom, window, own) for kind in kinds) else U
 
 
-def is_covered(case: Case, kind: str, whom: Asked, window: tuple[Side, Side]) -> bool:
+def is_covered(case: Case, event: str, kind: str, whom: Asked, window: tuple[Side, Side], own: Emitter | None) -> bool:
     """Whether the sources of one kind that a step asks for cover a window (5.2)."""
     covered: dict[object, bool] = {}
+    holes = set()
     for source, activity in activities(case):
         if kind_of(activity) == kind and whom.admits(activity):
-            proof = intact(source) and covers(case, activity, *window)
+            if not nothing_dropped(case, event, source, activity, *window):
+                holes.add(whose(activity))
+            proof = intact(source) and (activity.emitter == own or covers(case, activity, *window))
             covered[whose(activity)] = covered.get(whose(activity), False) or proof
+    covered |= dict.fromkeys(holes, False)
     if nothing_is_timed(case):
         return any(covered.values())
     anyone = not whom.ranks and not whom.hosts and not whom.emitters
@@ -697,7 +724,7 @@ def starts(scope: Scope, trigger: int, episode: Indices, *, strict: bool) -> Ite
     group = (trigger, *near_trigger(scope, tuple(others), trigger))
     true = tuple(i for i in group if fits(scope, step, i, {}) == T)
     maybe = tuple(i for i in group if fits(scope, step, i, {}) == U)
-    truth = clause(scope, step, true, maybe, {step.name: (trigger,)})
+    truth = T if certainly_enough(scope, step.count, true) else U if possibly_enough(scope, step.count, true + maybe) else F
     held = true if truth == T else tuple(i for i in group if i in true + maybe)
     if trigger in held and (truth == T or (truth == U and not strict)):
         yield held, truth

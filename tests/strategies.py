@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from case import Case
 from denpex_rules.clock import SECOND, UNKNOWN, Instant, parse_time
 from denpex_rules.rule import SILENCE, Anchor, Condition, Constant, Count, Event, Kind, Moment, Path, Rule, Step, Verb, Window
-from denpex_rules.sighting import Activity, Actor, Emitter, Sighting, SourceCoverage
+from denpex_rules.sighting import Activity, Actor, Dropped, Emitter, Sighting, SourceCoverage
 from denpex_rules.values import Value
 
 BASE: Final = parse_time("2026-11-30T10:00:00Z")
@@ -213,6 +213,11 @@ def coverage(draw: st.DrawFn) -> tuple[SourceCoverage, ...]:
             merged=draw(st.sampled_from([0, 0, 0, 2])),
             evicted=draw(st.sampled_from([0, 0, 0, 0, 1])),
         )
+        if draw(st.integers(0, 5)) == 5:
+            at = BASE + draw(seconds) * SECOND
+            span = draw(st.sampled_from([UNKNOWN, Instant(at, at), Instant(at, at + 3 * SECOND)]))
+            lost = Dropped(draw(st.sampled_from(sorted(EVENTS))), draw(st.sampled_from([emitter.label, None])), 1, span)
+            source = evolve(source, evicted=source.evicted + 1, dropped=(*source.dropped, lost))
         found[emitter.source] = evolve(source, activities=(*source.activities, draw(activities(emitter, actor, kind))))
     return tuple(found.values())
 

@@ -7,10 +7,10 @@ A file may give `events` that its vectors share. A vector has `says`, `spec` (a 
     coverage:   kind   time,time  file     attributes       rank  09:00:00..10:30:00  r0  rank=0 lines=50 floor=1s truncated
 
 A time is `HH:MM:SS[.fff]` of 2026-11-30 UTC, a range `..` of two, or `?` for none. Attributes are actor fields, captures, and
-`label`, `text`, `clock`, `domain`, `year=unknown`; in coverage `lines`, `untimed`, `floor`, `merged`, `evicted`, `truncated`, and
-the kind `unknown`. All rows of one file in coverage are one source. `expect` lists outcomes: `bind` names sightings by `file:line`
-(or `file[label]:line`), `clauses` names those that are not true, `key` writes `-` for an unknown field; without `key` all of it is
-unknown.
+`label`, `text`, `clock`, `domain`, `year=unknown`; in coverage `lines`, `untimed`, `floor`, `merged`, `evicted`, `truncated`,
+`dropped=event@time` (sightings of an event that were dropped of this emitter), and the kind `unknown`. All rows of one file in
+coverage are one source. `expect` lists outcomes: `bind` names sightings by `file:line` (or `file[label]:line`), `clauses` names
+those that are not true, `key` writes `-` for an unknown field; without `key` all of it is unknown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from case import Case, Outcome, Truth
 from denpex_rules.clock import UNKNOWN, Instant, parse_duration, parse_time
 from denpex_rules.library import load_text
 from denpex_rules.rule import Event, Kind
-from denpex_rules.sighting import Activity, Actor, Emitter, Sighting, SourceCoverage
+from denpex_rules.sighting import Activity, Actor, Dropped, Emitter, Sighting, SourceCoverage
 from denpex_rules.values import BUILTIN, Value
 
 FOLDER: Final = Path(__file__).parent / "vectors"
@@ -119,7 +119,7 @@ def sighting_of(row: str, events: Mapping[str, Event]) -> Sighting:
     )
 
 
-def sources_of(table: str) -> tuple[SourceCoverage, ...]:
+def sources_of(table: str, events: Mapping[str, Event]) -> tuple[SourceCoverage, ...]:
     """Return the coverage of a table, one source a file."""
     sources: dict[str, SourceCoverage] = {}
     for row in rows(table):
@@ -135,6 +135,11 @@ def sources_of(table: str) -> tuple[SourceCoverage, ...]:
             evicted=int(options.pop("evicted", source.evicted)),
         )
         options.pop("truncated", None)
+        lost = options.pop("dropped", "")
+        if lost:
+            event, _, when = lost.partition("@")
+            span = Dropped(events[event].id, options.get("label", ""), 1, instant_of(when, {}))
+            source = evolve(source, evicted=source.evicted + 1, dropped=(*source.dropped, span))
         floor = parse_duration(options.pop("floor", "1s"))
         assert floor is not None
         activity = Activity(
@@ -168,7 +173,7 @@ def case_of(data: Mapping[str, Any], shared: str) -> Case:
         rule=rules.rules[0],
         events={e.id: e for e in rules.events},
         sightings=tuple(sighting_of(row, events) for row in rows(data["sightings"])),
-        sources=sources_of(data.get("coverage", "")),
+        sources=sources_of(data.get("coverage", ""), events),
         world_size=world_size,
         skew=skew,
         lets={name: tuple(v) if isinstance(v, list) else None if v == "?" else v for name, v in data.get("lets", {}).items()},

@@ -54,7 +54,20 @@ TAKEN: dict[str, dict[str, object]] = {
         "text": "ERR02200 message",
     },
     "fabricmanager": {"severity": "error", "kind": "fabric", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
-    "slurm": {"severity": "error", "kind": "scheduler", "time": "local 2026-11-30T10:04:10Z", "text": " ***"},
+    "slurm": {
+        "host": "node-07",
+        "severity": "error",
+        "kind": "scheduler",
+        "time": "local 2026-11-30T10:04:10Z",
+        "text": " ***",
+    },
+    "crash_handler": {"severity": "fatal", "time": "wall 2026-11-30T10:04:10Z", "text": " on cpu 7 ***"},
+    "ascend_code": {
+        "severity": "error",
+        "kind": "rank",
+        "time": "local 2026-11-30T10:04:10.123456Z for 1000",
+        "text": "message",
+    },
     "slurm_daemon": {
         "severity": "error",
         "kind": "scheduler",
@@ -198,3 +211,34 @@ def test_prose_is_no_leaf() -> None:
     assert read(one(LEAVES, "slurm"), "srun was asked to stop") is None
     assert read(one(LEAVES, "k8s_event"), "4m11s later") is None
     assert read(one(LEAVES, "fabricmanager"), "[Nov 30 2026] started") is None
+
+
+def test_node_that_a_cancel_came_from() -> None:
+    """The scheduler's daemon names the node that it runs on."""
+    line = "[2026-11-30T10:04:10.123] error: *** JOB 4711 ON node-07 CANCELLED AT 2026-11-30T10:04:10 ***"
+    assert taken(one(LEAVES, "slurm_daemon"), line)["host"] == "node-07"
+
+
+def test_node_of_a_raylet() -> None:
+    """A raylet that counts its killed workers names its own node."""
+    line = (
+        "[2026-11-30 10:04:10,123 E 4242 4242] (raylet) node_manager.cc:3277: 2 Workers (tasks / actors) killed due to memory "
+        "pressure (OOM), 0 Workers crashed due to other reasons at node (ID: 0a1b2c, IP: 10.0.0.7) over the last time period."
+    )
+    got = taken(one(LEAVES, "ray_cpp"), line)
+    assert (got["host"], got["kind"]) == ("10.0.0.7", "control")
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("*** SIGTERM received at time=1796033050 on cpu 7 ***", {"time": "wall 2026-11-30T10:04:10Z"}),
+        ("*** SIGSEGV (@0x0) received by PID 4242 (TID 0x7f) from PID 0; stack trace: ***", {"pid": 4242, "severity": "fatal"}),
+        ("*** Aborted at 1796033050 (unix time) ***", {"time": "wall 2026-11-30T10:04:10Z", "severity": "fatal"}),
+    ],
+)
+def test_crash_handlers(line: str, fields: dict[str, object]) -> None:
+    """The handlers of absl and glog give time or pid; being told to stop is no crash."""
+    got = taken(one(LEAVES, "crash_handler"), line)
+    del got["text"]
+    assert got == fields

@@ -7,6 +7,7 @@ from reading import one, read, taken
 
 from denpex_rules.loggers import LOGGERS
 from denpex_rules.prefix import Format
+from denpex_rules.record import Hints
 
 TAKEN: dict[str, dict[str, object]] = {
     "deepspeed": {
@@ -18,7 +19,7 @@ TAKEN: dict[str, dict[str, object]] = {
     },
     "megatron": {"kind": "rank", "time": "local 2026-11-30T10:04:10Z", "text": " message"},
     "nemo": {"severity": "warning", "kind": "rank", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
-    "sglang": {"kind": "rank", "process": "TP3", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
+    "sglang": {"rank": 3, "kind": "rank", "process": "TP3", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
     "trtllm": {
         "rank": 3,
         "severity": "error",
@@ -28,7 +29,8 @@ TAKEN: dict[str, dict[str, object]] = {
         "text": "message",
     },
     "vllm": {"severity": "error", "time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
-    "logrus": {"severity": "info", "text": "message"},
+    "logrus": {"severity": "info", "time": "monotonic 289.000000", "text": "message"},
+    "jittor": {"severity": "error", "time": "local 2000-11-30T10:04:10.123456Z no year for 1000", "text": "message"},
     "ray_py": {"severity": "error", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
     "tensorflow_short": {"severity": "fatal", "text": "message"},
     "horovod": {"severity": "warning", "time": "local 2026-11-30T10:04:10.123456Z for 1000", "text": "message"},
@@ -41,7 +43,13 @@ TAKEN: dict[str, dict[str, object]] = {
         "text": "loop:step:88 - message",
     },
     "python_hf": {"severity": "info", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
-    "submitit": {"severity": "warning", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
+    "submitit": {
+        "host": "node-07",
+        "severity": "warning",
+        "kind": "rank",
+        "time": "local 2026-11-30T10:04:10.123Z for 1000000",
+        "text": "message",
+    },
     "python_level": {"severity": "error", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": " message"},
     "python_level_bracket": {
         "severity": "error",
@@ -58,7 +66,7 @@ TAKEN: dict[str, dict[str, object]] = {
     },
     "python": {"severity": "error", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
     "detectron": {"time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
-    "json": {"severity": "error", "time": "wall 2026-11-30T10:04:10.123Z for 1000000", "text": ',"message":"message"}'},
+    "json": {"severity": "error", "time": "wall 2026-11-30T10:04:10.123Z for 1000000", "text": ',"message":"mess'},
     "logfmt": {"severity": "info", "time": "wall 2026-11-30T10:04:10Z", "text": ' msg="message"'},
     "level_bracket": {"severity": "error", "text": " message"},
     "level": {"severity": "error", "text": ": message"},
@@ -172,3 +180,26 @@ def test_specific_formats_stand_in_front_of_bare_ones() -> None:
     names = [form.name for form in LOGGERS]
     bare = {"level", "level_bracket", "syslog_stamp", "iso", "iso_bracket"}
     assert set(names[-len(bare) :]) == bare
+
+
+@pytest.mark.parametrize(
+    ("tags", "rank"),
+    [("TP3", 3), ("TP3 EP3", 3), ("DP3 TP3", 3), ("DP1 TP3", None), ("PP0 TP3", None), ("DP1", None), ("PP1", None)],
+)
+def test_rank_of_parallel_coordinates(tags: str, rank: int | None) -> None:
+    """TP numbers a server's processes where no other coordinate does; stages and replicas each count from 0 again."""
+    assert taken(one(LOGGERS, "sglang"), f"[2026-11-30 10:04:10 {tags}] x").get("rank") == rank
+
+
+def test_start_clocks_compare_with_no_boot() -> None:
+    """Seconds since a program's start are of another origin than the kernel's uptime in the same source."""
+    into, _ = read(one(LOGGERS, "logrus"), "ERRO[0289] x", Hints(domain="a.log")) or (None, "")
+    assert into is not None
+    assert into.stamp is not None
+    assert into.stamp.domain != "a.log"
+
+
+def test_loss_scaler_names_its_own_rank() -> None:
+    """DeepSpeed's loss scaler says which rank prints."""
+    line = "[2026-11-30 10:04:10,123] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 3 Skipping step."
+    assert taken(one(LOGGERS, "deepspeed"), line)["rank"] == 3

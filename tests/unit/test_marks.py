@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from denpex_rules.marks import continues, kind_at, severity_at
+from denpex_rules.marks import continues, kind_at, own_words, severity_at
 from denpex_rules.rule import KINDS, SEVERITIES
 
 
@@ -57,6 +57,14 @@ def test_kind_by_the_emitters_own_token(text: str, kind: str | None) -> None:
         ("KeyboardInterrupt", "error"),
         ("error: no space left", "error"),
         ("Warning: retried", "warning"),
+        ("# RuntimeError: pasted as a comment", "error"),
+        ('  "message": "RuntimeError: of an error file', "error"),
+        ("UnfilteredStackTrace: RuntimeError: RESOURCE_EXHAUSTED", "error"),
+        ("│ ❱ 1024 │   raise RuntimeError('lost')   │", "error"),
+        ("│   1023 │   step()", None),
+        ("  traceback : Signal 9 (SIGKILL) received by PID 4242", "error"),
+        ("Error CUDA driver version is insufficient at line 167 in file ops.cu", "error"),
+        ("Error handling is on", None),
         ("a RuntimeError: was caught", None),
         ("RuntimeErrors happen", None),
         ("ErrorBoundary: x", None),
@@ -140,3 +148,20 @@ def test_long_texts_take_linear_time(unit: bytes) -> None:
         return best
 
     assert cost(1 << 18) < 100 * max(cost(1 << 14), 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("RuntimeError: Timed out initializing process group in store based barrier on rank: 5, for key: k", (b"5", None)),
+        ("AssertionError: Rank 5: found NaN in local grad norm in backward pass. Device: 5, node: node-07", (b"5", b"node-07")),
+        ("RuntimeError: Rank 5, node node-07, device 5, iteration 3: Unexpected result nan", (b"5", b"node-07")),
+        ("Parameters which did not receive grad for rank 5: layer.weight", (b"5", None)),
+        ("CUDA failure 35: old driver ; GPU=0 ; hostname=NODE-07 ; expr=x", (None, b"NODE-07")),
+        ("RuntimeError: lost connection to rank 5 on node node-07", (None, None)),
+        ("RuntimeError: Rank 5 of node-07 is gone", (None, None)),
+    ],
+)
+def test_own_words(text: str, own: tuple[bytes | None, bytes | None]) -> None:
+    """Messages that are known to name their printer give rank and host; a number that is about another gives nothing."""
+    assert own_words(text.encode(), 0) == own

@@ -12,7 +12,9 @@ from pathlib import Path as File
 import pytest
 from attrs import evolve
 
+from denpex_rules.compiler import compile_rules
 from denpex_rules.errors import ProgramError
+from denpex_rules.library import load_text
 from denpex_rules.program import LiteralEntry, Pack, Program, RootClass, dumps, load_program, loads, save_program
 from denpex_rules.rule import (
     Alternative,
@@ -182,7 +184,11 @@ def test_matcher_announces_events_by_their_literals() -> None:
     """Literals, overlapping ones and ones outside ASCII too, announce events at byte offsets."""
     text = "x NVRM: Xid (PCI:0000:41:00): 79 é 5 milliseconds".encode()
     found = list(PROGRAM.matcher.announced(text))
-    assert found == [(16, (0, 2)), (text.index("é".encode()) + 1, (0,)), (len(text) - 1, (1,))]
+    assert [(end, [place for place, _ in events]) for end, events in found] == [
+        (16, [0, 2]),
+        (text.index("é".encode()) + 1, [0]),
+        (len(text) - 1, [1]),
+    ]
     assert list(Program((), (), ()).matcher.announced(text)) == []
 
 
@@ -211,3 +217,14 @@ def test_loading_needs_no_parser(tmp_path: File) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "p.json")], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_a_literal_announces_the_alternatives_that_need_it() -> None:
+    """An alternative is announced by its own literal only; where the table lacks that, by any of its event's."""
+    event = 'event seen any("first {n:int}", "second {n:int}")'
+    body = f'  title "t"\n  class gpu.fell_off_bus\n  {event}\n  per job within 1h\n  require seen\n'
+    program = compile_rules(load_text(f"language 1\nrule a.b {{\n{body}}}\n"))
+    announced = [events for _, events in program.matcher.announced(b"first 1 second 2")]
+    assert announced == [((0, 1),), ((0, 2),)]
+    cut = evolve(program, literals=tuple(e for e in program.literals if e.text == "first "))
+    assert [events for _, events in cut.matcher.announced(b"first 1 second 2")] == [((0, 3),)]

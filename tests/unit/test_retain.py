@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 
 import pytest
+from attrs import evolve
 
 from denpex_rules import retain
 from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant
-from denpex_rules.retain import Errors, FirstAndNewest, Gap, Kept, Shelf
+from denpex_rules.retain import Errors, Gap, Kept, Row, Shelf, hull
 from denpex_rules.sighting import Actor, Emitter, ErrorLine, Sighting
 
 A, B = Instant(10, 12), Instant(20, 25, "arrival")
@@ -48,40 +49,79 @@ def test_a_copy_keeps_the_gaps_that_are_shared() -> None:
     assert [k.resolved().instant.hi for k in kept] == [MAX, MAX, MAX]
 
 
-def test_first_and_newest() -> None:
+def test_a_row_keeps_the_first_and_the_newest() -> None:
     """The first ones stay, the middle is dropped and counted, a smaller bound drops more."""
-    row = FirstAndNewest(1, 3)
+    row = Row(4, lookup=True)
     for i in range(10):
-        row.add(Kept(sighting(i)))
+        row.add(Kept(sighting(i)), 4)
     assert [k.item.line for k in row] == [0, 7, 8, 9]
-    row.shrink(1)
-    row.add(Kept(sighting(10)))
+    row.shrink(2)
+    row.add(Kept(sighting(10)), 2)
     assert [k.item.line for k in row] == [0, 10]
-    assert (len(row), row.dropped) == (2, 9)
+    assert (len(row), row.count) == (2, 9)
 
 
-def test_a_shelf_is_bounded_by_emitter_or_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up event keeps the first and newest of each emitter; another keeps the first and newest of all."""
-    monkeypatch.setattr(retain, "PER_EMITTER", 3)
-    monkeypatch.setattr(retain, "PER_SOURCE", 8)
-    lookup, decisive = Shelf(lookup=True), Shelf(lookup=False)
+def test_a_decisive_row_keeps_as_many_of_the_first() -> None:
+    """Of an event that decides, the first half stays; a smaller bound drops from the middle, one after the other or at once."""
+    row, other = Row(8, lookup=False), Row(4, lookup=False)
+    for i in range(12):
+        row.add(Kept(sighting(i)), 8)
+        other.add(Kept(sighting(i)), 4)
+    assert [k.item.line for k in row] == [0, 1, 2, 3, 8, 9, 10, 11]
+    row.shrink(4)
+    assert [k.item.line for k in row] == [k.item.line for k in other] == [0, 1, 10, 11]
+    assert row.count == other.count == 8
+
+
+def test_a_row_that_is_not_full_loses_nothing() -> None:
+    """A smaller bound that still holds all of them drops none, now and when the next ones come."""
+    row = Row(8, lookup=False)
+    for i in range(4):
+        row.add(Kept(sighting(i)), 8)
+    row.shrink(4)
+    assert ([k.item.line for k in row], row.count) == ([0, 1, 2, 3], 0)
+    row.add(Kept(sighting(4)), 4)
+    assert ([k.item.line for k in row], row.count) == ([0, 1, 3, 4], 1)
+
+
+def test_what_was_dropped_spans_their_instants() -> None:
+    """The span holds all that were dropped; one without a time, or of another clock, makes it unknown."""
+    row = Row(2, lookup=True)
+    for i in range(6):
+        row.add(Kept(evolve(sighting(i), instant=Instant(10 * i, 10 * i + 5))), 2)
+    assert (row.count, row.span) == (4, Instant(10, 45))
+    assert hull(A, BOOT) == hull(UNKNOWN, A) == UNKNOWN
+
+
+def test_a_shelf_is_bounded_by_event_and_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each emitter keeps its own; what was dropped is told by event and emitter."""
+    monkeypatch.setattr(retain, "PER_EMITTER", 4)
+    shelf = Shelf(frozenset({"e"}))
     for i in range(20):
-        for shelf in (lookup, decisive):
-            shelf.add(Kept(sighting(i, str(i % 2))), str(i % 2))
-    assert sorted(k.item.line for k in lookup) == [0, 1, 16, 17, 18, 19]
-    assert [k.item.line for k in decisive] == [0, 1, 2, 3, 16, 17, 18, 19]
-    assert (lookup.dropped, decisive.dropped) == (14, 12)
+        shelf.add(Kept(sighting(i, str(i % 2))), str(i % 2))
+    assert sorted(k.item.line for k in shelf) == [0, 1, 14, 15, 16, 17, 18, 19]
+    assert [(d.event, d.label, d.count) for d in shelf.dropped()] == [("e", "0", 6), ("e", "1", 6)]
 
 
 def test_a_shelf_of_many_emitters_keeps_few_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many emitters there are, each keeps its first and its newest."""
+    """While there is room for two of each, each emitter keeps its first and its newest."""
     monkeypatch.setattr(retain, "PER_EMITTER", 100)
-    monkeypatch.setattr(retain, "PER_SOURCE", 20)
-    shelf = Shelf(lookup=True)
+    monkeypatch.setattr(retain, "PER_SOURCE", 80)
+    shelf = Shelf(frozenset({"e"}))
     for i in range(300):
         shelf.add(Kept(sighting(i, str(i % 30))), str(i % 30))
     assert sorted(k.item.line for k in shelf) == [*range(30), *range(270, 300)]
-    assert shelf.dropped == 240
+    assert (shelf.kept, sum(d.count for d in shelf.dropped())) == (60, 240)
+
+
+def test_a_shelf_has_no_more_rows_than_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sightings of emitters for which there is no row are counted as dropped of any emitter."""
+    monkeypatch.setattr(retain, "PER_SOURCE", 8)
+    shelf = Shelf(frozenset())
+    for i in range(100):
+        shelf.add(Kept(sighting(i, str(i))), str(i))
+    assert sorted(k.item.line for k in shelf) == [0, 1, 2, 3]
+    assert [(d.label, d.count) for d in shelf.dropped()] == [(None, 96)]
 
 
 def test_errors_count_by_shape(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +133,6 @@ def test_errors_count_by_shape(monkeypatch: pytest.MonkeyPatch) -> None:
             errors.add(Kept(error(template, line)))
     assert [(e.template, e.line, e.count) for e in errors] == [("a", 0, 3), ("b", 1, 1)]
     assert errors.dropped == 2
+    errors.shrink(1)
+    assert errors.known("b")
+    assert ([e.template for e in errors], errors.dropped) == (["a"], 4)

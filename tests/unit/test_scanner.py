@@ -322,12 +322,13 @@ def test_many_emitters_share_the_bound_of_a_source(monkeypatch: pytest.MonkeyPat
     assert found[-1].fields["n"] == 799
 
 
-def test_decisive_events_keep_the_first_and_the_newest_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An event that a rule requires keeps the oldest and the newest of the source."""
-    monkeypatch.setattr(retain, "PER_SOURCE", 6)
+def test_decisive_events_keep_the_oldest_and_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that a rule requires keeps as many of the oldest as of the newest."""
+    monkeypatch.setattr(retain, "PER_EMITTER", 6)
     found = scan(b"".join(b"rank %d died\n" % i for i in range(100)))
     assert [s.fields["r"] for s in of(found, "died")] == [0, 1, 2, 97, 98, 99]
     assert found.sources[0].evicted == 94
+    assert [(d.event, d.label, d.count) for d in found.sources[0].dropped] == [("died", "", 94)]
 
 
 def test_error_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

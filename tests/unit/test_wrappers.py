@@ -20,12 +20,21 @@ TAKEN: dict[str, dict[str, object]] = {
     "srun_label": {"task": 3, "text": "step 10"},
     "pdsh": {"host": "node-07", "ident": "node-07", "text": "step 10"},
     "compose": {"ident": "trainer-1", "text": "step 10"},
+    "stern": {"ident": "train-worker-3/trainer", "text": "step 10"},
+    "torchx": {"ident": "trainer/0", "text": "step 10"},
+    "fluentbit_stdout": {
+        "time": "arrival 2026-11-30T10:04:05.123456789Z for 5000000001",
+        "text": 'step 10", "stream"=>"stderr"}]',
+    },
+    "xla_dist": {"host": "10.0.0.7", "ident": "10.0.0.7", "time": "local 2026-11-30T10:04:05Z for 6000000000", "text": "step 10"},
+    "vllm_stage": {"ident": "Stage-0", "text": "INFO 11-30 10:04:10 [a.py:1] x"},
     "k8s_cri": {"stream": "stderr", "time": "arrival 2026-11-30T10:04:05.123456789Z for 5000000001", "text": "step 10"},
     "logcli": {"time": "arrival 2026-11-30T10:04:05Z for 6000000000", "text": "step 10"},
     "timestamped": {"time": "arrival 2026-11-30T10:04:05.123456789Z for 5000000001", "text": "step 10"},
     "kubectl": {"ident": "train-3/trainer", "arrives": True, "text": "step 10"},
     "ray": {"host": "10.0.0.7", "pid": 4242, "kind": "rank", "process": "RayTrainWorker pid=4242 10.0.0.7", "text": "step 10"},
     "vllm_worker": {
+        "rank": 1,
         "local_rank": 1,
         "pid": 4242,
         "kind": "rank",
@@ -91,7 +100,9 @@ def test_text_is_no_host(line: str) -> None:
 
 def test_wrappers_that_look_like_text_are_weak() -> None:
     """Whatever ordinary text looks like too needs evidence from the whole file."""
-    assert {form.name for form in WRAPPERS if form.role == "weak"} == {"srun_label", "intel_mpi", "pdsh", "compose"}
+    assert {form.name for form in WRAPPERS if form.role == "weak"} == {
+        *("srun_label", "intel_mpi", "pdsh", "compose", "stern", "torchx", "xla_dist"),
+    }
 
 
 def test_container_stamps_are_arrivals() -> None:

@@ -1,0 +1,112 @@
+"""JSON documents as lines: an export that is one array, an answer of a log service, an OTLP request holds many records.
+
+They are split into one record a line, which is what the rest reads. Memory is bounded: a document that is not whole within the
+limit, or no JSON, is given as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+LIMIT: Final = 8 << 20  # characters of one element of an array, or of one document
+SNIFF: Final = 4096
+
+# An array of objects, or an object that is known to hold records; one record a line begins otherwise.
+_BEGINS: Final = re.compile(
+    rb'\s*(?:\[\s*\{\s*"|\{\s*"(?:events|resourceLogs|dmesg)"\s*:\s*\[|\{\s*"status"\s*:\s*"success"|\{\r?\n\s*"(?:body|insertId)"\s*:)'
+)
+_DATED: Final = re.compile(rb'"(?:timestamp|time|timeUnixNano|date|dmesg|values|events|observedTimeUnixNano)"\s*:')
+_BETWEEN: Final = re.compile(r"(?:[\s,]|\[(?=\s*(?:\{|\Z))|\](?=\s|\Z))*+")
+_DECODER: Final = json.JSONDecoder(parse_float=str)  # a double has too few digits for an epoch
+
+
+def holds_records(start: bytes) -> bool:
+    """Whether a source that begins with these bytes is one of the documents that are split."""
+    head = start[:SNIFF].removeprefix(b"\xef\xbb\xbf")
+    return _BEGINS.match(head) is not None and _DATED.search(head) is not None
+
+
+def split(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield documents as records, one a line; from the first thing that is none on, the bytes as they came."""
+    text, enough = "", 0
+    for chunk in chunks:
+        text += (chunk if text else chunk.removeprefix(b"\xef\xbb\xbf")).decode("utf-8", "surrogateescape")
+        if len(text) < enough:
+            continue
+        lines, text = _whole(text)
+        yield from lines
+        if (text and text[0] != "{") or len(text) > LIMIT:
+            break
+        enough = 2 * len(text)  # what is not whole is tried again when there is twice as much
+    else:
+        lines, text = _whole(text)
+        yield from lines
+    if text:
+        yield text.encode("utf-8", "surrogateescape")
+    yield from chunks
+
+
+def _whole(text: str) -> tuple[list[bytes], str]:
+    """Return the lines of the whole objects at the start of a text, and what follows them."""
+    lines: list[bytes] = []
+    position = _skip(text, 0)
+    while text.startswith("{", position):
+        try:
+            document, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        lines += [_line(record) for record in _flat(document)]
+        position = _skip(text, position)
+    return lines, text[position:]
+
+
+def _skip(text: str, position: int) -> int:
+    return _BETWEEN.match(text, position).end()  # type: ignore[union-attr]  # it matches the empty text
+
+
+def _line(record: dict[str, Any] | str) -> bytes:
+    return record.encode("utf-8", "replace") if isinstance(record, str) else json.dumps(record).encode() + b"\n"
+
+
+def _flat(document: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
+    """Yield the records of one document: those that it holds, or itself. The kernel's are lines of text."""
+    if isinstance(document.get("events"), list):
+        yield from (e for e in document["events"] if isinstance(e, dict))
+    elif isinstance(document.get("resourceLogs"), list):
+        yield from _otlp(document["resourceLogs"])
+    elif isinstance(document.get("dmesg"), list):
+        yield from (_kernel(e) for e in document["dmesg"] if isinstance(e, dict))
+    elif isinstance(document.get("data"), dict) and isinstance(document["data"].get("result"), list):
+        yield from _loki(document["data"]["result"])
+    else:
+        yield document
+
+
+def _objects(values: Any) -> Iterator[dict[str, Any]]:
+    yield from (v for v in values if isinstance(v, dict)) if isinstance(values, list) else ()
+
+
+def _otlp(resources: Any) -> Iterator[dict[str, Any]]:
+    for resource in _objects(resources):
+        for scope in _objects(resource.get("scopeLogs")):
+            for record in _objects(scope.get("logRecords")):
+                yield {**record, "resource": resource.get("resource", {})}
+
+
+def _loki(streams: Any) -> Iterator[dict[str, Any]]:
+    for stream in _objects(streams):
+        for pair in stream.get("values") or ():
+            if isinstance(pair, list) and len(pair) >= 2:
+                yield {"labels": stream.get("stream", {}), "timestamp": pair[0], "line": pair[1]}
+
+
+def _kernel(entry: dict[str, Any]) -> str:
+    """Return an entry of `dmesg -J` as `dmesg -r` prints it."""
+    seconds, _, fraction = str(entry.get("time", "")).partition(".")
+    priority = entry.get("pri")
+    lead = f"<{priority}>" if isinstance(priority, int) else ""
+    said = str(entry.get("msg", "")).replace("\n", "\n" + " " * 15)
+    return f"{lead}[{seconds:>5}.{fraction[:6].ljust(6, '0')}] {said}\n"
