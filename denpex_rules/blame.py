@@ -32,7 +32,10 @@ class Lack:
 
 @frozen
 class Finding:
-    """A match with its attribution. `began` is the earliest required sighting, `onset` when the failure really started."""
+    """A match with its attribution. `began` is the earliest required sighting, `onset` when the failure really started.
+
+    `anonymous`: the rule would name somebody, but no line tells whom.
+    """
 
     match: Match = field(repr=False)
     initiators: tuple[Suspect, ...]
@@ -44,6 +47,7 @@ class Finding:
     reporters: tuple[Actor, ...] = ()
     victims: tuple[Actor, ...] = ()
     lacks: tuple[Lack, ...] = ()
+    anonymous: bool = False
 
     @property
     def rule(self) -> Rule:
@@ -76,6 +80,7 @@ def attribute(match: Match, timeline: Timeline) -> Finding | None:
         _actors(match, match.rule.reporters),
         _actors(match, match.rule.victims),
         tuple(dict.fromkeys(lacks)),
+        match.outcome == "confirmed" and blame is None and isinstance(result, Unknown),
     )
 
 

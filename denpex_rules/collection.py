@@ -9,7 +9,7 @@ from attrs import define, field
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
 from denpex_rules.retain import PER_EMITTER, SHAPES
-from denpex_rules.scanner import SourceScanner, Size
+from denpex_rules.scanner import Size, SourceScanner
 from denpex_rules.sighting import MAX_RUNS, Scan
 
 ALL: Final = Size(60_000, 10_000, 400_000)  # of all sources together
@@ -33,10 +33,6 @@ class Collection:
         if name not in self._scanners:
             self._scanners[name] = SourceScanner(self.program, name, hints, mtime=mtime)
             self._scanners[name].shrink(self._limit)
-
-    def knows(self, name: str) -> bool:
-        """Whether a source of this name was begun."""
-        return name in self._scanners
 
     def feed(self, name: str, data: bytes) -> None:
         """Read the next bytes of a source that was begun."""

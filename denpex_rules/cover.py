@@ -1,8 +1,8 @@
 """What the cases leave open: events that none of them shows, steps that came out one way only, outcomes that none reaches.
 
 A step that decides (`require`, `unless`) must have come out true and false, and one that only adds must have come out true and
-not true. A trigger is false in a case that is about its rule and does not show it: a near miss. An outcome that a rule can't reach is asked of
-nobody.
+not true. A trigger is false in a case that is about its rule and does not show it: a near miss. An outcome that a rule can't
+reach is asked of nobody.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""JSON documents as lines: an export that is one array, an answer of a log service, an OTLP request holds many records.
+"""Documents as lines: an export that is one JSON array, an answer of a log service, an OTLP request, journald's export format.
 
 They are split into one record a line, which is what the rest reads. Memory is bounded: a document that is not whole within the
-limit, or no JSON, is given as it is.
+limit, or of no such form, is given as it is.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 LIMIT: Final = 8 << 20  # characters of one element of an array, or of one document
@@ -19,6 +21,11 @@ _BEGINS: Final = re.compile(
     rb'\s*(?:\[\s*\{\s*"|\{\s*"(?:events|resourceLogs|dmesg)"\s*:\s*\[|\{\s*"status"\s*:\s*"success"|\{\r?\n\s*"(?:body|insertId)"\s*:)'
 )
 _DATED: Final = re.compile(rb'"(?:timestamp|time|timeUnixNano|date|dmesg|values|events|observedTimeUnixNano)"\s*:')
+_JOURNAL: Final = (b"__CURSOR=", b"__REALTIME_TIMESTAMP=")  # how journald's export format begins
+_JOURNAL_FIELDS: Final = frozenset(
+    b"__REALTIME_TIMESTAMP _SOURCE_REALTIME_TIMESTAMP _HOSTNAME _TRANSPORT PRIORITY SYSLOG_IDENTIFIER SYSLOG_PID _COMM _PID "
+    b"_SYSTEMD_UNIT MESSAGE".split()
+)
 _BETWEEN: Final = re.compile(r"(?:[\s,]|\[(?=\s*(?:\{|\Z))|\](?=\s|\Z))*+")
 _DECODER: Final = json.JSONDecoder(parse_float=str)  # a double has too few digits for an epoch
 
@@ -26,14 +33,21 @@ _DECODER: Final = json.JSONDecoder(parse_float=str)  # a double has too few digi
 def holds_records(start: bytes) -> bool:
     """Whether a source that begins with these bytes is one of the documents that are split."""
     head = start[:SNIFF].removeprefix(b"\xef\xbb\xbf")
-    return _BEGINS.match(head) is not None and _DATED.search(head) is not None
+    return head.startswith(_JOURNAL) or (_BEGINS.match(head) is not None and _DATED.search(head) is not None)
 
 
 def split(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield documents as records, one a line; from the first thing that is none on, the bytes as they came."""
+    first = next(chunks, b"")
+    chunks = chain([first], chunks)
+    yield from _journal(chunks) if first.startswith(_JOURNAL) else _documents(chunks)
+
+
+def _documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
     text, enough = "", 0
     for chunk in chunks:
-        text += (chunk if text else chunk.removeprefix(b"\xef\xbb\xbf")).decode("utf-8", "surrogateescape")
+        text = (text + decode(chunk)).removeprefix("\ufeff")
         if len(text) < enough:
             continue
         lines, text = _whole(text)
@@ -44,9 +58,48 @@ def split(chunks: Iterator[bytes]) -> Iterator[bytes]:
     else:
         lines, text = _whole(text)
         yield from lines
+    text += decode(b"", True)
     if text:
         yield text.encode("utf-8", "surrogateescape")
     yield from chunks
+
+
+def _journal(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the entries of journald's export format as its JSON form has them.
+
+    A field is `NAME=value`, or, where its value has bytes that are no text, the name, eight bytes of length, and the value.
+    """
+    data, entry = b"", {}
+    for chunk in chunks:
+        data += chunk
+        position = 0
+        while (found := _field(data, position)) is not None:
+            name, value, position = found
+            if name in _JOURNAL_FIELDS:
+                entry[name.decode()] = value.decode("utf-8", "surrogateescape")
+            elif not name and entry:
+                yield _line(entry)
+                entry = {}
+        data = data[position:]
+        if len(data) > LIMIT:
+            yield data
+            data = b""
+    if entry:
+        yield _line(entry)
+    yield data
+
+
+def _field(data: bytes, position: int) -> tuple[bytes, bytes, int] | None:
+    """Return the name and value of the whole field at a position, and where it ends; a blank line has neither."""
+    end = data.find(b"\n", position)
+    if end < 0:
+        return None
+    name, equals, value = data[position:end].partition(b"=")
+    if equals or not name:
+        return name, value, end + 1
+    begin = end + 9
+    last = begin + int.from_bytes(data[end + 1 : begin], "little")
+    return (name, data[begin:last], last + 1) if len(data) > last >= begin else None
 
 
 def _whole(text: str) -> tuple[list[bytes], str]:

@@ -154,11 +154,11 @@ class _Book:
     def messages(self) -> str:
         """Return every text that a scan looks for, with the rules that it starts and those that read it for more."""
         starts, reads = self._readers()
-        parts = [
-            "# By message",
+        intro = (
             "A log line that holds one of these texts may be the message of a rule. The texts are what a scan looks for first; the "
-            "whole pattern stands on the rule's page.",
-        ]
+            "whole pattern stands on the rule's page."
+        )
+        parts = ["# By message", intro]
         groups: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for one in self.program.literals:
             first = dict.fromkeys(r for event in one.events for r in starts[event])
@@ -166,8 +166,9 @@ class _Book:
             if first or more:
                 initial = one.text.strip()[:1].upper()
                 groups[initial if initial.isalpha() else "Other"].append((code(one.text), self._listed(first), self._listed(more)))
-        for initial in sorted(groups, key=lambda initial: (initial == "Other", initial)):
-            parts.append(f"## {words(initial)}\n\n" + table(("text", "starts", "is read by"), sorted(groups[initial])))
+        head = ("text", "starts", "is read by")
+        ordered = sorted(groups.items(), key=lambda item: (item[0] == "Other", item[0]))
+        parts += [f"## {words(initial)}\n\n{table(head, sorted(rows))}" for initial, rows in ordered]
         return "\n\n".join(parts) + "\n"
 
     def _readers(self) -> tuple[Mapping[str, list[Rule]], Mapping[str, list[Rule]]]:

@@ -21,7 +21,7 @@ from denpex_rules.places import hints_for
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
 from denpex_rules.sighting import Emitter, Scan
-from denpex_rules.sources import Source
+from denpex_rules.sources import Source, Transcoder
 from denpex_rules.timeline import Timeline
 
 PROGRESS = "lib.progress#"  # events of this building block show that a job moves on
@@ -168,6 +168,7 @@ class Session:
     options: Options = DEFAULT
     on_incident: Callable[[Incident], None] | None = None
     _collection: Collection = Factory(lambda self: Collection(self.program), takes_self=True)
+    _transcoders: dict[str, Transcoder] = Factory(dict)
     _given: dict[str, Incident] = Factory(dict)
     _closed: bool = False
 
@@ -175,9 +176,10 @@ class Session:
         """Take the next bytes of a source, in any pieces. Raises UsageError on a closed session."""
         if self._closed:
             raise UsageError("the session is closed")
-        if not self._collection.knows(source):
+        if source not in self._transcoders:
+            self._transcoders[source] = Transcoder()
             self._collection.begin(source, hints if hints is not None else hints_for(source))
-        self._collection.feed(source, data)
+        self._collection.feed(source, self._transcoders[source].feed(data))
 
     def advance(self, until: int | None = None) -> tuple[Incident, ...]:
         """Return the incidents that are new or changed since the last call.
@@ -194,6 +196,10 @@ class Session:
         if self._closed:
             raise UsageError("the session is closed")
         self._closed = True
+        for source, transcoder in self._transcoders.items():
+            self._collection.feed(source, transcoder.finish())
+            if transcoder.note:
+                self._collection.note(source, transcoder.note, truncated=False)
         taken = self._collection.close()
         whole = correlate(taken, self.program, self.options)
         self._give(whole)

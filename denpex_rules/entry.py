@@ -16,7 +16,7 @@ from denpex_rules.clock import format_duration
 from denpex_rules.functions import FUNCTIONS
 from denpex_rules.markup import block, bullets, code, link, part, prose, table, words
 from denpex_rules.notation import clause_text, expression_text
-from denpex_rules.rule import SILENCE, Alternative, Blame, Call, Event, Kind, LookUp, Path, Regex, Rule, Step, Template, Text, Verb
+from denpex_rules.rule import SILENCE, Alternative, Blame, Call, Event, Kind, LookUp, Regex, Rule, Template, Text, Verb
 from denpex_rules.story import Story
 from denpex_rules.wording import name_actor
 
@@ -225,7 +225,9 @@ def _facts(rule: Rule, events: Mapping[str, Event]) -> str:
     for step in rule.steps:
         what = "time stamps of the rank" if step.event == SILENCE else _logs(events[step.event])
         rows.append((what, code(step.name), _WITHOUT[step.verb]))
-    rows += [(_logs(events[one.event]), "the onset", "it began later than need be") for one in rule.onset if isinstance(one, LookUp)]
+    rows += [
+        (_logs(events[one.event]), "the onset", "it began later than need be") for one in rule.onset if isinstance(one, LookUp)
+    ]
     parts = [table(("what must be read", "for", "without it"), dict.fromkeys(rows))]
     if any(step.window is not None for step in rule.steps):
         parts.append("Lines need time stamps where a step has a window.")
@@ -257,7 +259,9 @@ def _calls(value: Any) -> Iterator[str]:
 def _example(stories: Iterable[Story]) -> str:
     """Return the timeline of the case that shows most: confirmed before inconclusive, more lines before fewer."""
     told = [story for story in stories if story.incident is not None]
-    best = max(told, key=lambda s: (s.case.expected.outcome == "confirmed", len({line.where for line in s.lines}), s.name), default=None)
+    best = max(
+        told, key=lambda s: (s.case.expected.outcome == "confirmed", len({line.where for line in s.lines}), s.name), default=None
+    )
     if best is None or best.incident is None:
         return ""
     rows = [(words(x.when), words(x.who), code(x.where), code(x.step), code(_short(x.text))) for x in best.lines[:MOST_LINES]]

@@ -318,7 +318,7 @@ def _cloudwatch(record: Record, into: Prefixes) -> bytes | None:
 @_shape(
     "gcp",
     "logName timestamp",
-    '{"logName": "projects/p/logs/trainer", "severity": "ERROR", "textPayload": "message", "timestamp": '
+    '{"logName": "projects/p/logs/trainer", "severity": "ERROR", "jsonPayload": {"message": "message"}, "timestamp": '
     '"2026-11-30T10:04:10.123456789Z", "resource": {"labels": {"pod_name": "train-3"}}}',
     "severity, pod, host; arrival time",
 )

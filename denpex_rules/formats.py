@@ -19,22 +19,23 @@ from denpex_rules.hosts import HOSTS
 from denpex_rules.leaves import LEAVES
 from denpex_rules.loggers import LOGGERS
 from denpex_rules.marks import continues, kind_at, own_words, severity_at
-from denpex_rules.prefix import ISO, ZONE, Format, Prefixes, host_of
+from denpex_rules.prefix import ISO, ZONE, ZONED, Format, Prefixes, host_of
 from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor
-from denpex_rules.wrappers import WRAPPERS
+from denpex_rules.wrappers import NANOS, WRAPPERS
 
 FORMATS: Final[tuple[Format, ...]] = HOSTS + WRAPPERS + LEAVES + LOGGERS
 DEPTH: Final = 8  # prefixes around one line; more are a quote of a quote
 
 _ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _ISO: Final = re.compile(ISO + rb"(?:" + ZONE + rb")?")
+_BEHIND_ZONE: Final = (ZONED, NANOS, b"(?<=,")  # how patterns begin that ask for a zone in the stamp before them
 _BRACKET: Final = ord("[")
 _END: Final = 256  # what "the next byte" is at the end of a line
 _BARE: Final = frozenset({"iso", "iso_bracket", "syslog_stamp"})  # a stamp alone: what it stands in front of may say more
 _NO_EMITTER: Final = _BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
-_JSON: Final = (b'{"', b"{ ")  # how an object begins, where it isn't a Python dict
+_JSON: Final = b'{"'  # how an object begins, where it isn't a Python dict
 _BEFORE_JSON: Final = _BARE | {"json"}  # leaves that a JSON record can stand behind, and the one that is its own beginning
 _EVERY_LINE: Final = frozenset({"glog", "vllm"})  # loggers that put their prefix on every line of a record
 
@@ -43,6 +44,7 @@ _GLUED: Final = re.compile(
     rb"\r+|(?:it/s|s/it)[^\]\r\n]{0,400}\](?=[^\s\r])|"
     rb"\[(?:rank\d{1,7}\]:|[IWEFC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? [\w./-]{1,100}\.(?:cpp|cc|cu|hpp|h):\d{1,7}\] )",
 )
+_OPENS: Final = re.compile(rb"\[[IWEFC][\d ]")  # c10d's prefix
 # What consoles, pastes and test runners put in front of a line; too weak to be a wrapper where nothing stands behind it.
 _QUOTE: Final = re.compile(rb" {0,4}[>*|]{1,2}[ >*|]{0,8}|[A-Za-z0-9][\w.-]{0,64} {1,40}\| |std(?:out|err): ")
 _GAP: Final = re.compile(rb"[ |]{0,3}")
@@ -50,14 +52,18 @@ _TRACEBACK: Final = b"Traceback (most recent call last)"  # also behind a progre
 _REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
 
 
+_Cells = tuple[tuple[Format, ...], ...]
+
+
 @frozen
 class _Tables:
     """The formats to try, by stem and by the byte that follows the stem."""
 
-    plain: tuple[tuple[Format, ...], ...]
-    bracket: tuple[tuple[Format, ...], ...]
-    iso: tuple[tuple[Format, ...], ...]
-    iso_bracket: tuple[tuple[Format, ...], ...]
+    plain: _Cells
+    bracket: _Cells
+    iso: _Cells
+    iso_local: _Cells  # behind a stamp without a zone
+    iso_bracket: _Cells
 
 
 @lru_cache(maxsize=64)
@@ -69,7 +75,9 @@ def _tables(weak: frozenset[str]) -> _Tables:
         by_byte = [tuple(f for f in live if byte in f.starts) for byte in range(_END)]
         return (*by_byte, tuple(f for f in live if f.name == "iso"))
 
-    return _Tables(table(""), table("["), table("iso"), table("[iso"))
+    iso = table("iso")
+    local = tuple(tuple(f for f in cell if not f.pattern.pattern.startswith(_BEHIND_ZONE)) for cell in iso)
+    return _Tables(table(""), table("["), iso, local, table("[iso"))
 
 
 @lru_cache(maxsize=4096)
@@ -102,12 +110,12 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
     elif first == b"\xef" and line.startswith(b"\xef\xbb\xbf"):
         start = 3  # a file's first line behind its byte order mark
     start = _prefixes(line, start, into, tables)
-    if b"{" in line:
+    if _JSON in line:
         line, start = _unwrapped(line, start, into, tables)
     if not into.layout and (b"|" in line or line[:1] in b">*s"):
         start = _unquoted(line, start, into, tables)
     behind = max(start, into.end)
-    if line.find(b"[", behind) >= 0 or line.find(b"\r", behind) >= 0:
+    if line.find(b"\r", behind) >= 0 or (line.find(b"[", behind) >= 0 and _may_be_glued(line, behind)):
         _glued(line, behind, into, tables)
     return _finish(line[start:] if start else line, into.end - start if into.leaf else 0, into, hints)
 
@@ -116,7 +124,7 @@ def _unwrapped(line: bytes, start: int, into: Prefixes, tables: _Tables) -> tupl
     """Read JSON records that stand behind prefixes; return the innermost message, or the line, and where its text starts."""
     for _ in range(envelopes.DEPTH):
         begin = into.end if into.leaf and into.layout[-1] in _BARE else start
-        if line[begin : begin + 2] not in _JSON or (into.leaf and into.layout[-1] not in _BEFORE_JSON):
+        if not line.startswith(_JSON, begin) or (into.leaf and into.layout[-1] not in _BEFORE_JSON):
             break
         unread = into.layout[:-1] if into.leaf and into.layout[-1] == "json" else into.layout
         layout, into.layout = into.layout, unread
@@ -159,13 +167,13 @@ def _next(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[
         inside = position + 1
         second = line[inside] if inside < len(line) else _END
         if 48 <= second <= 57:
-            found = _stamped(line, inside, into, tables.iso_bracket)
+            found = _stamped(line, inside, into, tables.iso_bracket, tables.iso_bracket)
             if found:
                 return found
         candidates = tables.bracket[second]
     else:
         if 48 <= first <= 57 and line[position + 4 : position + 5] == b"-":
-            found = _stamped(line, position, into, tables.iso)
+            found = _stamped(line, position, into, tables.iso, tables.iso_local)
             if found:
                 return found
         candidates = tables.plain[first]
@@ -177,12 +185,13 @@ def _next(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[
     return None
 
 
-def _stamped(line: bytes, position: int, into: Prefixes, table: tuple[tuple[Format, ...], ...]) -> tuple[Format, int] | None:
+def _stamped(line: bytes, position: int, into: Prefixes, zoned: _Cells, local: _Cells) -> tuple[Format, int] | None:
     """Return the format whose stem is the ISO stamp at `position`; its stamp is taken, or arrival where the wrapper says so."""
     stamp = _ISO.match(line, position)
     if stamp is None:
         return None
     end = stamp.end()
+    table = zoned if stamp[3] else local
     for form in table[line[end] if end < len(line) else _END]:
         match = form.pattern.match(line, end)
         if match is not None:
@@ -204,6 +213,11 @@ def _unquoted(line: bytes, start: int, into: Prefixes, tables: _Tables) -> int:
         return start
     into.adopt(inner)
     return position
+
+
+def _may_be_glued(line: bytes, start: int) -> bool:
+    """Whether a bracket behind `start` can begin a record, or end a progress bar: much faster to see than where it does."""
+    return b"[rank" in line or b"it/s" in line or b"s/it" in line or _OPENS.search(line, start) is not None
 
 
 def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:

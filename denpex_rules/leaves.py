@@ -99,6 +99,14 @@ def _absl_early(m: Match, into: Prefixes) -> None:
     "[2026-11-30 10:04:10] node-07:4242:4300 [3] misc/socket.cc:49 NCCL WARN message",
     "time without zone, host, pid, severity",
 )
+@leaf(
+    "nccl_free",
+    "[",
+    DIGIT,
+    rb"\[\d[\d :./_-]{3,40}\] ?" + _NCCL,
+    "[10:04:10.789] node-07:4242:4300 [3] NCCL INFO message",
+    "host, pid, severity; a stamp of the user's own form is not read",
+)
 def _nccl(m: Match, into: Prefixes) -> None:
     into.host = host_of(m[1])
     into.pid = int(m[2])

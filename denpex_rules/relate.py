@@ -88,8 +88,20 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
         nodes[link.cause].explains.append(nodes[index])
     roots = [node for index, node in enumerate(nodes) if index not in parents]
     for root in roots:
+        _name(root)
         _silence(root, root.finding)
     return roots
+
+
+def _name(root: Node) -> None:
+    """Let a root whose lines tell no actor take over whom the findings that it directly explains agree on, as likely."""
+    if not root.finding.anonymous:
+        return
+    named = [(child.finding.rule.id, s) for child in root.explains for s in child.finding.initiators]
+    if named and all(_compatible(a, b) for _, a in named for _, b in named):
+        rule, suspect = max(named, key=lambda item: sum(part is not None for part in (item[1].rank, item[1].host, item[1].device)))
+        lifted = evolve(suspect, certainty="likely", reasons=(*suspect.reasons, f"named by {rule}, which this explains"))
+        root.finding = evolve(root.finding, initiators=(lifted,))
 
 
 def _silence(node: Node, root: Finding) -> None:

@@ -98,18 +98,42 @@ class Source:
 
     def _transcoded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield UTF-16 (by its mark) as UTF-8, everything else as it is."""
-        first = next(chunks, b"")
-        if first[:2] not in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
-            if first:
-                yield first
-            yield from chunks
-            return
-        self.notes.append("read as UTF-16; byte offsets are those of its UTF-8 form")
-        decode = codecs.getincrementaldecoder("utf-16")("replace").decode
-        yield decode(first).encode("utf-8", "replace")
+        transcoder = Transcoder()
         for chunk in chunks:
-            yield decode(chunk).encode("utf-8", "replace")
-        yield decode(b"", True).encode("utf-8", "replace")
+            if data := transcoder.feed(chunk):
+                yield data
+        if data := transcoder.finish():
+            yield data
+        if transcoder.note:
+            self.notes.append(transcoder.note)
+
+
+class Transcoder:
+    """Turns UTF-16, told by its mark, into UTF-8 as it arrives; everything else stays as it is."""
+
+    def __init__(self) -> None:
+        self.note = ""  # what a report should say about it
+        self._held: bytes | None = b""  # the first bytes, while they are too few to tell; None once it is told
+        self._decoder: codecs.IncrementalDecoder | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what the next bytes stand for."""
+        if self._held is not None:
+            data = self._held + data
+            if len(data) < len(codecs.BOM_UTF16):
+                self._held = data
+                return b""
+            self._held = None
+            if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                self.note = "read as UTF-16; byte offsets are those of its UTF-8 form"
+                self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        return data if self._decoder is None else self._decoder.decode(data).encode("utf-8", "replace")
+
+    def finish(self) -> bytes:
+        """Return what is left at the end."""
+        if self._decoder is None:
+            return self._held or b""
+        return self._decoder.decode(b"", True).encode("utf-8", "replace")
 
 
 def expand(paths: Iterable[str | os.PathLike[str]]) -> list[Source]:

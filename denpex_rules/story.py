@@ -15,7 +15,7 @@ from denpex_rules.wording import format_moment, name_actor
 
 @frozen
 class Line:
-    """One line of evidence: when, of whom, where it stands (`file:line` in the case's folder), and the rule and step that use it."""
+    """One line of evidence: when, of whom, where it stands (`file:line` below the case), and the rule and step that use it."""
 
     when: str
     who: str
@@ -36,7 +36,7 @@ class Story:
 
 
 def tell(cases: Iterable[Case], program: Program) -> Mapping[str, tuple[Story, ...]]:
-    """Return the stories of each rule by its `pack:path`, in the order of the cases. The logs of all but quiet cases are scanned."""
+    """Return the stories of each rule by its `pack:path`, in the order of the cases; the logs of quiet cases are not scanned."""
     stories: dict[str, list[Story]] = {}
     for case in cases:
         if case.expected.rule is not None:
@@ -61,7 +61,7 @@ def _all(incident: Incident) -> Iterator[Incident]:
 
 
 def _lines(incident: Incident, case: Case) -> tuple[Line, ...]:
-    """Return an incident's evidence and, of what it explains, the first line of each rule and actor, by time; what has none comes last."""
+    """Return an incident's evidence by time (what has none last), and of what it explains each rule's first line of each actor."""
     own = {(e.source, e.line): (incident.rule, e) for e in incident.evidence}
     first: dict[tuple[str, str], tuple[str, Evidence]] = {}
     for one in _all(incident):

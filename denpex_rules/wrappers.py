@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from denpex_rules import stamps
-from denpex_rules.prefix import CLOCK, DIGIT, LOWER, MONTH, UPPER, WORD, ZONED, Match, Prefixes, Registry, host_of, text_of
+from denpex_rules.prefix import CLOCK, CTIME, DIGIT, LOWER, MONTH, UPPER, WORD, ZONED, Match, Prefixes, Registry, host_of, text_of
 
 _FORMATS: Final = Registry()
 wrapper = partial(_FORMATS.add, "wrapper")
@@ -15,7 +15,7 @@ weak = partial(_FORMATS.add, "weak")
 
 _OMPI = rb"<(?P<stream>std(?:out|err|diag))>:"
 _SAGEMAKER_LOCAL: Final = re.compile(rb"(algo-\d{1,4})-[a-z0-9]{5}")
-_NANOS = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
+NANOS: Final = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
 
 
 # Another role than `default` looks like what people print (`[step10]: loss`), but torchrun puts no blank behind it.
@@ -48,6 +48,21 @@ def _rank(m: Match, into: Prefixes) -> None:
 def _ompi(m: Match, into: Prefixes) -> None:
     into.task = int(m["rank"])
     into.stream = text_of(m["stream"])
+
+
+@wrapper(
+    "ompi4_stamped",
+    "",
+    b"MTWFS",
+    CTIME + rb"(?:\[\d{1,10},(?P<rank>\d{1,7})\])?" + _OMPI,
+    "Mon Nov 30 10:04:10 2026[1,3]<stderr>:message",
+    "task, stream; arrival time without zone",
+)
+def _ompi_stamped(m: Match, into: Prefixes) -> None:
+    into.arrival(stamps.named(m[1], m[2].strip(), m[3], None, m[4]))
+    into.stream = text_of(m["stream"])
+    if m["rank"]:
+        into.task = int(m["rank"])
 
 
 @wrapper(
@@ -151,7 +166,7 @@ def _xla_dist(m: Match, into: Prefixes) -> None:
     "k8s_cri",
     "iso",
     b" ",
-    rb" (stdout|stderr) ([FP])(?::\S{0,64})? ",
+    ZONED + rb" (stdout|stderr) ([FP])(?::\S{0,64})? ",
     "2026-11-30T10:04:10.123456789Z stderr F step 10",
     "stream; arrival time; whether the line goes on in the stream's next one",
 )
@@ -165,7 +180,7 @@ def _cri(m: Match, into: Prefixes) -> None:
     "timestamped",
     "iso",
     b" ",
-    _NANOS + rb" ",
+    NANOS + rb" ",
     "2026-11-30T10:04:10.123456789Z step 10",
     "arrival time (docker and kubectl --timestamps)",
 )

@@ -88,7 +88,8 @@ class Job:
             place = self.stamp(second, node, "%m%d %H:%M:%S")
             glog = f"[rank{rank}]:[E{place}.{500 + rank:03}123456 ProcessGroupNCCL.cpp:632] [Rank {rank}]"
             work = f"WorkNCCL(SeqNum={STALLED_S // 5}, OpType=ALLREDUCE, NumelIn=6553600, NumelOut=6553600, Timeout(ms)=600000)"
-            lines.append((second, f"{glog} Watchdog caught collective operation timeout: {work} ran for 600042 milliseconds before timing out."))
+            text = f"Watchdog caught collective operation timeout: {work} ran for 600042 milliseconds before timing out."
+            lines.append((second, f"{glog} {text}"))
         return [(second, f"{tag} {text}") for second, text in lines]
 
     def death(self, index: int) -> list[Line]:
@@ -115,7 +116,8 @@ class Job:
         lines = [line(s, "nvidia-uvm: Loaded the UVM driver, major device number 510.") for s in range(-600, 2000, 300)]
         if self.fault == "gpu lost" and self.node(self.bad) == node:
             device = f"0000:{0x41 + self.local(self.bad):02x}:00"
-            lines.append(line(STALLED_S, f"NVRM: Xid (PCI:{device}): 79, pid={4200 + self.number(self.bad)}, GPU has fallen off the bus."))
+            pid = 4200 + self.number(self.bad)
+            lines.append(line(STALLED_S, f"NVRM: Xid (PCI:{device}): 79, pid={pid}, GPU has fallen off the bus."))
         return sorted(lines)
 
     def streams(self) -> dict[str, list[Line]]:

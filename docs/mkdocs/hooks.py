@@ -15,6 +15,7 @@ from denpex_rules.cases import find_cases
 from denpex_rules.compiler import compile_rules
 from denpex_rules.encyclopedia import pages
 from denpex_rules.errors import CODES, RuleError
+from denpex_rules.formats import describe
 from denpex_rules.functions import FUNCTIONS
 from denpex_rules.library import load_pack, load_text
 from denpex_rules.schema import report_schema_text
@@ -99,13 +100,28 @@ def classes() -> str:
         rows = [f"| `{c.id}` | {c.title} | {c.definition} | {c.scope} |" for c in known]
         head = [f"## {title}", "", "| class | title | what must be true | starts at |", "|---|---|---|---|"]
         parts.append("\n".join([*head, *rows]))
+    rows = [f"| `{c.id}` | {c.without_rule} |" for c in shipped_taxonomy().classes.values() if c.without_rule]
+    if rows:
+        parts.append("\n".join(["## Without a rule", "", "| class | why no rule names it |", "|---|---|", *rows]))
     return "\n\n".join(parts)
+
+
+def formats() -> str:
+    """Return every format that a line is read as, with an example and what it gives."""
+    rows = [f"| `{name}` | <code>{_cell(example)}</code> | {gives} |" for name, example, gives in describe()]
+    return "\n".join(["| format | example | gives |", "|---|---|---|", *rows])
+
+
+def _cell(text: str) -> str:
+    """Return a line as the content of a table's cell that nothing in it can end."""
+    return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
 
 
 GENERATED: dict[str, Callable[[], str]] = {
     "classes": classes,
     "diagnostics": diagnostics,
     "example": example,
+    "formats": formats,
     "functions": functions,
     "grammar": grammar,
     "schema": schema,

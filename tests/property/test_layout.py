@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,12 +42,13 @@ SAMPLE: Final = (
 FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@pytest.fixture(scope="module")
+@cache
 def pack() -> Program:
+    """Return the shipped pack; no fixture, because hypothesis would show it whole beside a failing example."""
     return compile_rules(load_pack())
 
 
-def fed(logs: Mapping[str, bytes], program: Program, chance: random.Random, options: Options = DEFAULT) -> Report:
+def fed(logs: Mapping[str, bytes], chance: random.Random, options: Options = DEFAULT) -> Report:
     """Return the report of a session that gets the logs in pieces, the files interleaved at random."""
 
     def sizes() -> Iterator[int]:
@@ -54,7 +56,7 @@ def fed(logs: Mapping[str, bytes], program: Program, chance: random.Random, opti
             yield chance.choice((1, 1, 7, 100, 4096, 65_536, 1 << 20))
 
     waiting = {name: pieces(data, sizes())[::-1] for name, data in logs.items()}
-    session = Session(program, options)
+    session = Session(pack(), options)
     while waiting:
         name = chance.choice(sorted(waiting))
         session.feed(name, waiting[name].pop() if waiting[name] else b"")
@@ -65,31 +67,29 @@ def fed(logs: Mapping[str, bytes], program: Program, chance: random.Random, opti
 
 def accused(report: Report) -> list[tuple[Any, ...]]:
     """Return who is accused of what, worst first."""
-    return [
-        (i.rule, i.cls, [(s.rank, s.host, s.device, s.certainty) for s in i.initiators], i.onset) for i in report.incidents
-    ]
+    return [(i.rule, i.cls, [(s.rank, s.host, s.device, s.certainty) for s in i.initiators], i.onset) for i in report.incidents]
 
 
 # ------------------------------------------------------------------ cases
 
 
 @pytest.mark.parametrize("name", SAMPLE)
-def test_a_case_reads_the_same_in_any_pieces(name: str, pack: Program, tmp_path: Path) -> None:
+def test_a_case_reads_the_same_in_any_pieces(name: str, tmp_path: Path) -> None:
     """Chunks of any size in any interleaving, gzip, and files given in another order: the same report."""
     case = read_case(CASES / name)
     logs = {path.relative_to(case.folder).as_posix(): path.read_bytes() for path in case.logs}
     options = case.expected.options
-    whole = scan_bytes(logs, pack, options)
+    whole = scan_bytes(logs, pack(), options)
     chance = random.Random(name)
-    assert fed(logs, pack, chance, options) == whole
+    assert fed(logs, chance, options) == whole
     packed = {f"{log}.gz": gzip.compress(data) for log, data in logs.items()}
-    assert bare(scan_bytes(packed, pack, options)) == bare(whole)
+    assert bare(scan_bytes(packed, pack(), options)) == bare(whole)
     for log, data in logs.items():
         (tmp_path / log).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / log).write_bytes(data)
     listed = [tmp_path / log for log in logs]
     chance.shuffle(listed)
-    assert bare(scan(listed, pack, options)) == bare(scan(sorted(listed), pack, options))
+    assert bare(scan(listed, pack(), options)) == bare(scan(sorted(listed), pack(), options))
 
 
 # ------------------------------------------------------------------ jobs
@@ -111,48 +111,47 @@ def jobs(draw: st.DrawFn) -> Job:
 
 @FEW
 @given(jobs(), st.integers(0, 9999))
-def test_a_job_reads_the_same_split_and_merged(pack: Program, job: Job, seed: int) -> None:
+def test_a_job_reads_the_same_split_and_merged(job: Job, seed: int) -> None:
     """One file a rank, one file of all, everything in one file, in pieces: the same report, references aside."""
-    whole = scan_bytes(merged(job), pack)
-    assert accused(whole), "the fault is found"
-    assert fed(merged(job), pack, random.Random(seed)) == whole
+    whole = scan_bytes(merged(job), pack())
+    assert whole.incidents[0].initiators[0].rank == job.bad
+    assert fed(merged(job), random.Random(seed)) == whole
     if job.prefix == "default":
         return
     shown = json.dumps(bare(whole), indent=1)
-    assert json.dumps(bare(scan_bytes(split(job), pack)), indent=1) == shown
-    assert json.dumps(bare(scan_bytes(together(job), pack)), indent=1) == shown
+    assert json.dumps(bare(scan_bytes(split(job), pack())), indent=1) == shown
+    assert json.dumps(bare(scan_bytes(together(job), pack())), indent=1) == shown
 
 
 @FEW
-@given(jobs(), st.data())
-def test_renumbered_ranks_renumber_the_answer(pack: Program, job: Job, data: st.DataObject) -> None:
+@given(jobs(), st.integers(0, 9999))
+def test_renumbered_ranks_renumber_the_answer(job: Job, seed: int) -> None:
     """The numbers of the ranks say nothing about who is to blame."""
     job = evolve(job, prefix="rank")
-    numbers = tuple(data.draw(st.permutations(range(job.ranks))))
-    plain, renumbered = scan_bytes(split(job), pack), scan_bytes(split(evolve(job, numbers=numbers)), pack)
+    numbers = tuple(random.Random(seed).sample(range(job.ranks), job.ranks))
+    plain, renumbered = scan_bytes(split(job), pack()), scan_bytes(split(evolve(job, numbers=numbers)), pack())
     renamed = [
-        (rule, cls, [(None if r is None else numbers[r], *rest) for r, *rest in who], onset) for rule, cls, who, onset in accused(plain)
+        (rule, cls, [(None if r is None else numbers[r], *rest) for r, *rest in who], onset)
+        for rule, cls, who, onset in accused(plain)
     ]
     assert accused(renumbered) == renamed
 
 
 @FEW
 @given(jobs())
-def test_renamed_hosts_rename_the_answer(pack: Program, job: Job) -> None:
+def test_renamed_hosts_rename_the_answer(job: Job) -> None:
     """The names of the hosts, and their order, say nothing about who is to blame."""
     names = {name: f"gpu-a{90 - n}" for n, name in enumerate(job.names)}
-    plain, other = scan_bytes(merged(job), pack), scan_bytes(merged(evolve(job, names=tuple(names.values()))), pack)
-    renamed = [
-        (rule, cls, [(r, names.get(h, h), *rest) for r, h, *rest in who], onset) for rule, cls, who, onset in accused(plain)
-    ]
+    plain, other = scan_bytes(merged(job), pack()), scan_bytes(merged(evolve(job, names=tuple(names.values()))), pack())
+    renamed = [(rule, cls, [(r, names.get(h, h), *rest) for r, h, *rest in who], onset) for rule, cls, who, onset in accused(plain)]
     assert accused(other) == renamed
 
 
 @FEW
 @given(jobs(), st.sampled_from([1, 3600, 86_400, 40 * 86_400]))
-def test_shifted_clocks_shift_all_times(pack: Program, job: Job, later: int) -> None:
+def test_shifted_clocks_shift_all_times(job: Job, later: int) -> None:
     """When all clocks are later, the onset is later by the same time and nothing else changes."""
-    plain, shifted = scan_bytes(merged(job), pack), scan_bytes(merged(evolve(job, later=later)), pack)
+    plain, shifted = scan_bytes(merged(job), pack()), scan_bytes(merged(evolve(job, later=later)), pack())
     assert [i[:3] for i in accused(plain)] == [i[:3] for i in accused(shifted)]
     assert [_seconds(i) for i in shifted.incidents] == [
         None if (s := _seconds(i)) is None else (s[0] + later, s[1] + later) for i in plain.incidents
@@ -166,10 +165,10 @@ def _seconds(incident: Incident) -> tuple[float, float] | None:
 
 @FEW
 @given(jobs(), st.floats(-4, 4), st.integers(0, 2))
-def test_a_skewed_clock_never_makes_a_wrong_accusation(pack: Program, job: Job, ahead: float, node: int) -> None:
+def test_a_skewed_clock_never_makes_a_wrong_accusation(job: Job, ahead: float, node: int) -> None:
     """A clock that is off within the bound may cost certainty; who is named is still the one that failed."""
     skewed = evolve(job, ahead=tuple(ahead if n == node % len(job.names) else 0.0 for n in range(len(job.names))))
-    for _, _, who, _ in accused(scan_bytes(merged(skewed), pack)):
+    for _, _, who, _ in accused(scan_bytes(merged(skewed), pack())):
         for rank, host, _, _ in who:
             assert rank in {None, job.bad}
             assert host in {None, job.names[job.node(job.bad)]}

@@ -108,3 +108,40 @@ def test_needs_are_words() -> None:
     """A need names the log and the interval."""
     need = call(world(logs=LOGS[:3]), "missing_from", (of_ranks(0, 1),)).needs[0]
     assert need.text() == "the log of rank 3"
+
+
+GROUPS = ({0: 0, 1: 1}, {0: 2, 1: 3}, {0: 0, 1: 2}, {0: 1, 1: 3})
+
+
+def groups(*waiting: tuple[int, int, str], logs: list | None = None) -> object:
+    """Return who is missing among ranks that wait, each with its number in a group, in a job of two by two ranks."""
+    made = LOGS if logs is None else logs
+    line = timeline([], made, topology=Topology(world_size=4, ranks=frozenset(range(4)), communicators=GROUPS))
+    step = tuple(
+        sighting("t", at("10:00:00"), actor=Actor(rank=r), source=f"r{r}.log", member=m, group=g) for r, m, g in waiting
+    )
+    return call(line, "missing_member", (step, step))
+
+
+def test_missing_member_is_found_by_global_rank() -> None:
+    """Member 0 of the group of ranks 2 and 3 is global rank 2, never rank 0."""
+    result = groups((3, 1, "ID 7"), (1, 1, "ID 3"), (0, 0, "ID 3"))
+    assert isinstance(result, Known)
+    assert result.value == (2,)
+
+
+def test_who_waits_in_another_group_is_not_missing() -> None:
+    """A member that waits elsewhere is innocent; what is missing there counts."""
+    result = groups((0, 0, "ID 3"), (1, 1, "ID 9"))
+    assert isinstance(result, Unknown)
+
+
+def test_unread_member_is_not_missing() -> None:
+    """A member without a log may have reported; its log is needed."""
+    result = groups((0, 0, "ID 3"), logs=LOGS[:1])
+    assert isinstance(result, Unknown)
+
+
+def test_group_without_init_lines_names_nobody() -> None:
+    """No communicator numbers the printers like that: nothing tells the members."""
+    assert isinstance(groups((3, 5, "ID 7")), Unknown)

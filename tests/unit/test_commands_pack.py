@@ -80,5 +80,6 @@ def test_doc(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_doc_with_cases_of_other_rules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A case about a rule that is not among those that are written is left out."""
-    write_files(folder, {"cases/other/case.toml": 'says = "x"\nrule = "storage.full"\noutcome = "quiet"\n', "cases/other/x.log": "fine\n"})
+    other = 'says = "x"\nrule = "storage.full"\noutcome = "quiet"\n'
+    write_files(folder, {"cases/other/case.toml": other, "cases/other/x.log": "fine\n"})
     assert run(capsys, "doc", "cases", *OWN, "-o", "book")[0] == 0

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from denpex_rules import compile_rules, load_pack
 from denpex_rules.clock import parse_time
-from denpex_rules.engine import Options, Session, correlate, explain, scan, scan_bytes, scan_lines, sight
+from denpex_rules.engine import Options, Session, correlate, explain, matches, scan, scan_bytes, scan_lines, sight
 from denpex_rules.errors import UsageError
 from denpex_rules.finding import Incident, Report
 from denpex_rules.program import Program
@@ -112,6 +112,16 @@ def test_explain_tells_every_clause(program: Program) -> None:
     assert {c.truth for c in told.clauses} <= {"true", "false", "undetermined"}
     with pytest.raises(UsageError, match="unknown rule"):
         explain([DEMO], program, "no.such.rule")
+
+
+def test_matches_tell_how_each_rule_came_out(program: Program) -> None:
+    """Every rule whose trigger was seen has its matches, those that stayed quiet too; others have none."""
+    found = matches(sight([DEMO], program), program)
+    outcomes = {match.rule.id: match.outcome for match in found}
+    assert outcomes["hardware.gpu.fell_off_bus"] == "confirmed"
+    assert outcomes["runtime.collective.timeout"] == "confirmed"
+    assert "storage.full" not in outcomes
+    assert all(match.clauses for match in found)
 
 
 def test_given_job_is_reported(program: Program) -> None:

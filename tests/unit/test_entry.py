@@ -34,7 +34,7 @@ def section(text: str, title: str) -> str:
 
 
 def test_every_question_has_its_section(written: str) -> None:
-    """A page says what it looks like, why, how it is confirmed, who is accused, what to do, what else it could be, and what is needed."""
+    """A page says what it looks like, why, how it is confirmed, who is accused, what to do, and what it could be else."""
     titles = [line.removeprefix("## ") for line in written.splitlines() if line.startswith("## ")]
     assert titles == [
         "What it looks like",

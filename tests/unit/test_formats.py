@@ -223,6 +223,38 @@ def test_tasks_that_are_nodes_number_no_ranks() -> None:
     assert peel(lines[1], hints).label == "task1 default1"
 
 
+def test_decide_enables_stern() -> None:
+    """Pods and containers in front of all lines are stern's and tell emitters apart; two words that never repeat are text."""
+    lines = [b"train-worker-%d trainer step %d" % (n % 3, n) for n in range(30)]
+    hints = decide(lines)
+    assert hints.wrappers == {"stern"}
+    assert peel(lines[1], hints).label == "train-worker-1/trainer"
+    assert decide([b"item-%d was read" % n for n in range(30)]).wrappers == frozenset()
+
+
+def test_decide_looks_into_json() -> None:
+    """A launcher's labels inside docker's records are found like bare ones."""
+    lines = [b'{"log":"%d: step %d\\n","stream":"stdout","time":"2026-11-30T10:04:10.5Z"}' % (n % 4, n) for n in range(40)]
+    hints = decide(lines)
+    assert hints.wrappers == {"srun_label"}
+    assert peel(lines[3], hints).actor.rank == 3
+
+
+def test_pieces_of_cut_lines_say_so() -> None:
+    """What a container runtime cut is marked: docker's piece has no newline, the last one has."""
+    piece, last = (peel(b'{"log":"x%s","stream":"stdout","time":"2026-11-30T10:04:10.5Z"}' % end) for end in (b"", b"\\n"))
+    assert (piece.partial, last.partial) == (True, False)
+    assert peel(b"2026-11-30T10:04:10.5Z stdout P x").partial
+
+
+def test_own_words_name_the_printer() -> None:
+    """A message that is known to name its printer gives rank and host, unless a prefix already gave them; the label stays."""
+    said = b"AssertionError: Rank 5: found NaN in local grad norm in backward pass. Device: 5, node: node-07"
+    line = peel(said)
+    assert (line.actor.rank, line.actor.host, line.label, line.head) == (5, "node-07", "", False)
+    assert peel(b"[rank3]: " + said).actor.rank == 3
+
+
 def test_same_tag_on_two_hosts_is_two_emitters() -> None:
     """A local rank's tag behind a host's prefix names the host too."""
     hints = Hints(wrappers=frozenset({"pdsh"}))

@@ -14,6 +14,14 @@ TAKEN: dict[str, dict[str, object]] = {
     "what": {"rank": 3, "severity": "error", "kind": "rank", "tag": "rank3", "text": "message"},
     "glog": {"severity": "error", "kind": "agent", "time": "local 2000-11-30T10:04:10.123456Z no year for 1000", "text": "message"},
     "absl_early": {"severity": "error", "time": "wall 2026-11-30T10:04:10.084614Z for 1000", "text": "message"},
+    "nccl_free": {
+        "host": "node-07",
+        "pid": 4242,
+        "severity": "info",
+        "kind": "rank",
+        "process": "node-07:4242",
+        "text": " message",
+    },
     "nccl_stamped": {
         "host": "node-07",
         "pid": 4242,

@@ -17,7 +17,17 @@ ACTIVE = re.compile(r"[<>\\`*_\[\]{}|~^]")
 
 @pytest.mark.parametrize(
     "text",
-    ["<script>alert(1)</script>", "**bold** _it_ `code`", "[a](javascript:x)", "![a](b)", "a | b", "# head", "{: onclick=x }", "~~x~~", HOSTILE],
+    [
+        "<script>alert(1)</script>",
+        "**bold** _it_ `code`",
+        "[a](javascript:x)",
+        "![a](b)",
+        "a | b",
+        "# head",
+        "{: onclick=x }",
+        "~~x~~",
+        HOSTILE,
+    ],
 )
 def test_words_neutralise(text: str) -> None:
     """Nothing in a text stays markup; read back, it is the same text with its invisible characters escaped."""
@@ -29,7 +39,9 @@ def test_words_neutralise(text: str) -> None:
         assert html.unescape(shown) == text
 
 
-@pytest.mark.parametrize(("text", "start"), [("- x", "&#45;"), ("1. x", "&#49;"), ("+ x", "&#43;"), ("> x", "&#62;"), ("=== x", "&#61;")])
+@pytest.mark.parametrize(
+    ("text", "start"), [("- x", "&#45;"), ("1. x", "&#49;"), ("+ x", "&#43;"), ("> x", "&#62;"), ("=== x", "&#61;")]
+)
 def test_words_start_no_block(text: str, start: str) -> None:
     """A text that begins like a list, a quotation or a heading is a plain sentence."""
     assert words(text).startswith(start)

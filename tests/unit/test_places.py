@@ -89,6 +89,18 @@ def test_place_that_claims_nobody(path: str) -> None:
     assert (hints.actor, hints.kind, hints.process) == (Actor(), None, False)
 
 
+def test_packed_glog() -> None:
+    """The name that glog gives is read with a compression behind it."""
+    name = "py_train.gpu-a01.user.log.ERROR.20261130-123456.4242"
+    assert hints_for(f"{name}.gz").actor == hints_for(name).actor == Actor(host="gpu-a01", pid=4242)
+
+
+def test_stream_of_cloudwatch() -> None:
+    """CloudWatch's export makes a folder of a stream's name; SageMaker's streams name the machine."""
+    assert hints_for("exportedlogs/0f9c/train-4711-algo-1-1796033000/000000.gz").actor == Actor(host="algo-1")
+    assert hints_for("exportedlogs/0f9c/algo-notes/000000.gz").actor == Actor()
+
+
 def test_slurm_job() -> None:
     """Slurm's default file name gives the job; what follows `_` is the array task, not a rank."""
     assert hints_for("slurm-4711.out").actor == Actor(job="4711")
@@ -119,7 +131,10 @@ def test_backslashes_are_separators() -> None:
 def test_rotation_and_suffixes_are_no_claims() -> None:
     """A rotated, packed or dated file claims what the live one does."""
     live = hints_for("node-07/kern.log")
-    for name in ("kern.log.1", "kern.log.2.gz", "kern.log-20261130.xz", "kern.log.old"):
+    for name in (
+        *("kern.log.1", "kern.log.2.gz", "kern.log-20261130.xz", "kern.log.old", "kern.log.5.zst", "kern.log.4.bz2"),
+        *("kern.log-20261130-1796033050.gz", "kern.log.2026-11-30", "kern.log.2026-11-30_10", "kern.log.20261130-100410.gz"),
+    ):
         rotated = hints_for(f"node-07/{name}")
         assert (rotated.actor, rotated.kind, rotated.process) == (live.actor, live.kind, live.process)
 

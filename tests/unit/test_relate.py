@@ -96,3 +96,38 @@ def test_one_fault_seen_from_two_sides_is_one_incident() -> None:
 def test_two_ranks_are_two_faults() -> None:
     """Findings of one class that name different ranks stay apart."""
     assert len(nodes(program(LOST, TWIN.format(rank=2)), job(near(2)))) == 2
+
+
+ECHO = """
+  title "The timeouts, blaming whom they can"
+  class collective.timeout
+  per job within 1h
+  require timeout
+  blame rank timeout.rank, host timeout.host
+"""
+
+
+def test_an_echo_accuses_nobody_whom_its_root_does_not() -> None:
+    """A symptom that would name another rank than its cause gives candidates, with the reason."""
+    child = nodes(program(LOST, ECHO), job())[0].explains[0].finding
+    assert child.initiators == ()
+    assert all("explained by" in s.reasons[-1] for s in child.candidates)
+    assert child.candidates
+
+
+UNNAMED = """
+  title "A fault whose lines name nobody"
+  class gpu.fell_off_bus
+  causes collective.timeout
+  per job within 2h
+  require anonymous
+  blame rank anonymous.rank
+"""
+
+
+def test_a_root_that_names_nobody_takes_over_what_it_explains() -> None:
+    """A cause without an actor has that of the symptom, as likely."""
+    seen = [s for s in job_sightings() if s.event == "timeout"][:1]
+    cause = sighting("anonymous", at("10:03:10"), source="paste.log")
+    root = nodes(program(UNNAMED, ECHO), job([*seen, cause]))[0].finding
+    assert [(s.rank, s.certainty) for s in root.initiators] == [(seen[0].actor.rank, "likely")]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from denpex_rules.clock import HOUR
 from denpex_rules.errors import Span
-from denpex_rules.rule import Alternative, Event, Moment, Path, Rule, RuleSet, Sequence, Step, Template
+from denpex_rules.rule import SILENCE, Alternative, Event, LookUp, Moment, Path, Rule, RuleSet, Sequence, Step, Template
 
 
 def make_event(name: str) -> Event:
@@ -31,6 +32,13 @@ def test_trigger_is_the_first_required_step() -> None:
 def test_qualified_name() -> None:
     """A rule is called by pack and path."""
     assert make_rule().qualified == "denpex:hardware.gpu.lost"
+
+
+def test_events_of_a_rule() -> None:
+    """Steps and look-ups name events, each counted once in written order; silence is none."""
+    steps = (Step("require", "a", "x.lost"), Step("confirm", "b", SILENCE), Step("unless", "c", "x.step"), Step("confirm", "d", "x.lost"))
+    rule = evolve(make_rule(*steps), onset=(LookUp("last", "x.step"), LookUp("first", "x.start")))
+    assert rule.events == ("x.lost", "x.step", "x.start")
 
 
 def test_event_look_ups() -> None:

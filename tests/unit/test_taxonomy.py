@@ -60,6 +60,7 @@ def test_own_classes_beside_shipped_ones(tmp_path: Path) -> None:
         (ONE.replace('id = "my.class"\n', ""), "lacks a text for `id`"),
         (ONE + 'upstream = ["no.such"]\n', "unknown class upstream"),
         (ONE + 'upstream = "gpu"\n', "needs a list"),
+        (ONE + "without_rule = 3\n", "needs a text for `without_rule`"),
         (ONE + "colour = 3\n", "unknown field `colour`"),
         (ONE + ONE, "defined twice"),
         ("other = 1\n", "tables only"),

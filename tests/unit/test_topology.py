@@ -114,3 +114,32 @@ def test_host_of_one_node_is_not_that_of_another() -> None:
     topology = build(lines, [], frozenset({"t#child"}))
     assert topology.resolve(Actor(local_rank=0), Emitter("node-0.log", "default0")).host == "node-01"
     assert topology.resolve(Actor(local_rank=0), Emitter("node-1.log", "default0")).host is None
+
+
+def member(rank: int, number: int, host: str, group: str, *, size: int = 2) -> object:
+    """Return the init line of a rank that has another number in its communicator."""
+    return sighting(
+        INIT, source=f"r{rank}.log", actor=Actor(rank=rank, host=host, pid=100 + rank), rank=number, device="0000:41:00", world=size,
+        commid=group,
+    )  # fmt: skip
+
+
+def test_job_of_groups_only_has_no_global_communicator() -> None:
+    """Members that print other ranks as their own show that the largest communicator is a group; its lines join the printers."""
+    topology = build([member(2, 0, "node-02", "0xb"), member(3, 1, "node-03", "0xb")], [], IDENTITY)
+    assert topology.world_size is None
+    assert topology.rank_of_device("node-02", "0000:41:00") == 2
+    assert topology.host_of(0) is None
+    assert topology.communicators == ({0: 2, 1: 3},)
+
+
+def test_two_communicators_that_number_all_devices_alike_are_groups() -> None:
+    """Without any rank of their own, members of two groups are nobody's rank."""
+    seen = [
+        sighting(INIT, source=f"{host}.log", actor=Actor(host=host, pid=100 + n), rank=n, device=f"0000:4{n}:00", world=2, commid=host)
+        for host in ("node-01", "node-02")
+        for n in range(2)
+    ]
+    topology = build(seen, [], IDENTITY)
+    assert topology.rank_of_device("node-02", "0000:41:00") is None
+    assert topology.world_size is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from reading import one, read, taken
 
+from denpex_rules.clock import format_time
+from denpex_rules.formats import peel
 from denpex_rules.prefix import Format
 from denpex_rules.wrappers import WRAPPERS
 
@@ -14,6 +16,12 @@ TAKEN: dict[str, dict[str, object]] = {
     "lightning": {"rank": 3, "kind": "rank", "tag": "rank3", "text": "Seed set to 42"},
     "rank": {"rank": 3, "kind": "rank", "tag": "rank3", "text": "RuntimeError: message"},
     "ompi4": {"task": 3, "stream": "stderr", "text": "message"},
+    "ompi4_stamped": {
+        "task": 3,
+        "stream": "stderr",
+        "time": "local 2026-11-30T10:04:05Z for 6000000000",
+        "text": "message",
+    },
     "ompi5": {"task": 3, "host": "node-07", "pid": 4242, "stream": "stderr", "text": "message"},
     "sagemaker_mpi": {"task": 3, "host": "algo-1", "stream": "stderr", "text": "message"},
     "intel_mpi": {"task": 3, "text": "step 10"},
@@ -112,8 +120,26 @@ def test_container_stamps_are_arrivals() -> None:
 
 
 def test_partial_cri_line() -> None:
-    """A part of a cut line (`P`) has the same prefix."""
-    assert taken(one(WRAPPERS, "k8s_cri"), "2026-11-30T18:04:10+08:00 stdout P x")["stream"] == "stdout"
+    """A part of a cut line (`P`) has the same prefix, and says that more follows."""
+    for letter, partial in (("P", True), ("F", False)):
+        into, _ = read(one(WRAPPERS, "k8s_cri"), f"2026-11-30T18:04:10+08:00 stdout {letter} x") or (None, "")
+        assert into is not None
+        assert (into.stream, into.partial) == ("stdout", partial)
+
+
+@pytest.mark.parametrize(("service", "host"), [("algo-1-abcde", "algo-1"), ("trainer-1", None), ("algo-1", None)])
+def test_sagemaker_local_names_the_machine(service: str, host: str | None) -> None:
+    """The service of SageMaker's local mode is a machine and a random tail."""
+    assert taken(one(WRAPPERS, "compose"), f"{service}  | step 10").get("host") == host
+
+
+def test_stamp_behind_kubectls_own_is_the_process_own() -> None:
+    """One arrival stamp is from kubectl; the next one is no arrival."""
+    pod, _ = read(one(WRAPPERS, "kubectl"), "[pod/train-3/trainer] x") or (None, "")
+    assert pod is not None
+    assert pod.arrives
+    line = peel(b"[pod/train-3/trainer] 2026-11-30T10:04:12.123456789Z 2026-11-30T10:04:10.123Z step 10")
+    assert format_time(line.instant.lo) == "2026-11-30T10:04:10.123Z"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +148,7 @@ def test_partial_cri_line() -> None:
         ("(pid=4242) x", {"pid": 4242, "process": "pid=4242"}),
         ("(RayTrainWorker pid=4242) x", {"pid": 4242, "process": "RayTrainWorker pid=4242", "kind": "rank"}),
         ("(EngineCore_DP0 pid=4242) x", {"pid": 4242, "process": "EngineCore_DP0 pid=4242"}),
-        ("(Worker_TP3 pid=4242) x", {"pid": 4242, "process": "Worker_TP3 pid=4242", "kind": "rank"}),
+        ("(Worker_TP3 pid=4242) x", {"rank": 3, "pid": 4242, "process": "Worker_TP3 pid=4242", "kind": "rank"}),
     ],
 )
 def test_ray_and_vllm_processes(line: str, fields: dict[str, object]) -> None:
