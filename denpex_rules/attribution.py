@@ -117,7 +117,9 @@ def missing_member(timeline: Timeline, step: Bound, waiting: Bound) -> Result:
     if not groups:
         return Unknown("no line tells which ranks belong to the group: NCCL's init lines do, at NCCL_DEBUG=INFO")
     seen = {s.actor.rank for s in (*step, *waiting) if s.actor.rank is not None}
-    members = frozenset().union(*groups)
+    # Where several communicators may be the group, it counts only if somebody is missing in each of them.
+    waited_for = [fitting for fitting in groups if all(members - seen for members in fitting)]
+    members = frozenset(rank for fitting in waited_for for group in fitting for rank in group)
     absent = sorted(members - seen)
     if not absent:
         return Unknown("all members of the groups that waited reported")
@@ -129,8 +131,8 @@ def missing_member(timeline: Timeline, step: Bound, waiting: Bound) -> Result:
     return Known(tuple(absent), "likely", (reason,))
 
 
-def _groups(timeline: Timeline, waiting: Bound) -> list[frozenset[int]]:
-    """Return the members of each group that is named: of the smallest communicator that numbers the printers as their lines do."""
+def _groups(timeline: Timeline, waiting: Bound) -> list[list[frozenset[int]]]:
+    """Return for each group that is named who may be its members: the smallest communicators that number the printers alike."""
     named: dict[Value, dict[int, int]] = defaultdict(dict)
     for sighting in waiting:
         group, member, rank = sighting.fields.get("group"), sighting.fields.get("member"), sighting.actor.rank
@@ -139,9 +141,9 @@ def _groups(timeline: Timeline, waiting: Bound) -> list[frozenset[int]]:
     found = []
     for numbers in named.values():
         fitting = {frozenset(c.values()) for c in timeline.topology.communicators if numbers.items() <= c.items()}
-        smallest = sorted(fitting, key=len)[:2]
-        if smallest and (len(smallest) == 1 or len(smallest[0]) < len(smallest[1])):
-            found.append(smallest[0])
+        if fitting:
+            least = min(map(len, fitting))
+            found.append([members for members in fitting if len(members) == least])
     return found
 
 

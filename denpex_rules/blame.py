@@ -34,7 +34,7 @@ class Lack:
 class Finding:
     """A match with its attribution. `began` is the earliest required sighting, `onset` when the failure really started.
 
-    `anonymous`: the rule would name somebody, but no line tells whom.
+    `anonymous`: the rule would name a rank, but no line tells which, nor its host or device.
     """
 
     match: Match = field(repr=False)
@@ -80,11 +80,17 @@ def attribute(match: Match, timeline: Timeline) -> Finding | None:
         _actors(match, match.rule.reporters),
         _actors(match, match.rule.victims),
         tuple(dict.fromkeys(lacks)),
-        match.outcome == "confirmed" and blame is None and isinstance(result, Unknown),
+        _anonymous(match, blame),
     )
 
 
 # ------------------------------------------------------------------ accusation
+
+
+def _anonymous(match: Match, blame: Blame | None) -> bool:
+    """Whether a confirmed match would name a rank, and no line tells which."""
+    ranks = any(role.role == "rank" for b in match.rule.blame for role in b.roles)
+    return match.outcome == "confirmed" and blame is None and ranks
 
 
 def _applicable(match: Match) -> tuple[Blame | None, Result | None]:

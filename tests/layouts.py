@@ -76,7 +76,7 @@ class Job:
         lines: list[Line] = [(1, f"{nccl} - Init START"), (4, f"{nccl} - Init COMPLETE")]
 
         def say(second: float, text: str) -> None:
-            lines.append((second, f"{self.stamp(second, node, '%Y-%m-%d %H:%M:%S')},{rank:03} {text}"))
+            lines.append((second, f"{self.stamp(second, node, '%Y-%m-%d %H:%M:%S')},{index:03} {text}"))
 
         end = STALLED_S if index == self.bad else STALLED_S + 1
         for step in range(5, end, 5):
@@ -86,7 +86,7 @@ class Job:
         else:
             second = STALLED_S + TIMEOUT_S
             place = self.stamp(second, node, "%m%d %H:%M:%S")
-            glog = f"[rank{rank}]:[E{place}.{500 + rank:03}123456 ProcessGroupNCCL.cpp:632] [Rank {rank}]"
+            glog = f"[rank{rank}]:[E{place}.{500 + index:03}123456 ProcessGroupNCCL.cpp:632] [Rank {rank}]"
             work = f"WorkNCCL(SeqNum={STALLED_S // 5}, OpType=ALLREDUCE, NumelIn=6553600, NumelOut=6553600, Timeout(ms)=600000)"
             text = f"Watchdog caught collective operation timeout: {work} ran for 600042 milliseconds before timing out."
             lines.append((second, f"{glog} {text}"))

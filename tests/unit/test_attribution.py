@@ -130,6 +130,13 @@ def test_missing_member_is_found_by_global_rank() -> None:
     assert result.value == (2,)
 
 
+def test_doubt_about_the_group_leaves_all_that_may_be_missing() -> None:
+    """Rank 3 is member 1 of two groups: either other member may be the missing one."""
+    result = groups((3, 1, "ID 7"))
+    assert isinstance(result, Known)
+    assert result.value == (1, 2)
+
+
 def test_who_waits_in_another_group_is_not_missing() -> None:
     """A member that waits elsewhere is innocent; what is missing there counts."""
     result = groups((0, 0, "ID 3"), (1, 1, "ID 9"))

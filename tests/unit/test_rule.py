@@ -36,7 +36,12 @@ def test_qualified_name() -> None:
 
 def test_events_of_a_rule() -> None:
     """Steps and look-ups name events, each counted once in written order; silence is none."""
-    steps = (Step("require", "a", "x.lost"), Step("confirm", "b", SILENCE), Step("unless", "c", "x.step"), Step("confirm", "d", "x.lost"))
+    steps = (
+        Step("require", "a", "x.lost"),
+        Step("confirm", "b", SILENCE),
+        Step("unless", "c", "x.step"),
+        Step("confirm", "d", "x.lost"),
+    )
     rule = evolve(make_rule(*steps), onset=(LookUp("last", "x.step"), LookUp("first", "x.start")))
     assert rule.events == ("x.lost", "x.step", "x.start")
 
