@@ -93,8 +93,11 @@ def device_of(timeline: Timeline, rank: Known) -> Result:
 def missing_from(timeline: Timeline, step: Bound) -> Result:
     """Return the job's ranks that are not among the step's sightings, although their logs cover its time.
 
-    A rank whose log was not read may have printed the same: with such ranks nothing is known.
+    A rank whose log was not read may have printed the same: with such ranks nothing is known. Where no line tells the number of
+    ranks, the launcher's log must have been read: else the logs may be cut where more ranks would have reported.
     """
+    if timeline.topology.world_size is None and not timeline.present("agent"):
+        return Unknown("no line tells how many ranks the job has", (Need("agent"),))
     seen = {s.actor.rank for s in step if s.actor.rank is not None}
     expected = _expected(timeline)
     absent = sorted(expected - seen)
@@ -109,7 +112,7 @@ def missing_from(timeline: Timeline, step: Bound) -> Result:
 
 
 def missing_member(timeline: Timeline, step: Bound, waiting: Bound) -> Result:
-    """Return the members of the groups that `waiting` names which are not among the step's sightings, although their logs were read.
+    """Return the members of the groups that `waiting` names that are not among the step's sightings, though their logs were read.
 
     Who reported for another group waited there, so it is not missing.
     """

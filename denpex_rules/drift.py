@@ -16,6 +16,7 @@ from denpex_rules.timeline import Timeline
 
 _FEW = 3  # shared steps that tell a constant from chance
 _STEADY = 2 * SECOND  # by how much the difference may vary
+_MOST = 64  # hosts that are compared
 
 Steps = Mapping[tuple[str, int], int]
 
@@ -37,10 +38,8 @@ def widen(timeline: Timeline, progress: Iterable[str]) -> None:
                 worst, pair = apart, (one, other)
     if worst > timeline.skew:
         timeline.skew = worst + _STEADY
-        timeline.notes += (
-            f"the clocks of {pair[0]} and {pair[1]} differ by {format_duration(worst)}, as their lines about the same steps show: "
-            "orders within that are not used",
-        )
+        shown = f"the clocks of {pair[0]} and {pair[1]} differ by {format_duration(worst)}, as lines about the same steps show"
+        timeline.notes = (*timeline.notes, f"{shown}: orders within that are not used")
 
 
 def _steps(timeline: Timeline, progress: Iterable[str]) -> dict[str, Steps]:
@@ -76,6 +75,3 @@ def _apart(one: Steps, other: Steps) -> int:
     middle = int(median(differences))
     usual = int(median(abs(d - middle) for d in differences))
     return abs(middle) if usual <= _STEADY else 0
-
-
-_MOST = 64  # hosts that are compared

@@ -202,7 +202,9 @@ def _communicators(
         rank = numbered.get(s.emitter, topology.resolve(evolve(s.actor, rank=None), s.emitter).rank)
         if rank is not None:
             found[name, size][member].add(rank)
-    whole = {key: {m: min(r) for m, r in members.items()} for key, members in found.items() if all(len(r) == 1 for r in members.values())}
+    whole = {
+        key: {m: min(r) for m, r in members.items()} for key, members in found.items() if all(len(r) == 1 for r in members.values())
+    }
     return tuple(dict(sorted(members.items())) for (_, size), members in sorted(whole.items(), key=str) if len(members) == size)
 
 

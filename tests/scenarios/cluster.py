@@ -98,13 +98,17 @@ class Cluster:
 
     def log(self, rank: int, at: float, text: str, level: str = "INFO", where: str = "train.py:60") -> None:
         """Let a rank's Python logging print a line."""
-        self.write(f"rank_{rank}.log", self.host(rank), at, lambda t: f"{_iso(t)},{t.microsecond // 1000:03d} {level} [{where}] {text}")
+        self.write(
+            f"rank_{rank}.log", self.host(rank), at, lambda t: f"{_iso(t)},{t.microsecond // 1000:03d} {level} [{where}] {text}"
+        )
 
     def c10(self, rank: int, at: float, text: str, level: str = "E", where: str = "ProcessGroupNCCL.cpp:688") -> None:
         """Let a rank's c10 logger print a line, as torch 2.4 and later do."""
 
         def shape(t: datetime) -> str:
-            return f"[rank{rank}]:[{level}{t.month}{t.day:02d} {t:%H:%M:%S}.{(rank * 7919 + int(at) * 31) % 10**9:09d} {where}] {text}"
+            return (
+                f"[rank{rank}]:[{level}{t.month}{t.day:02d} {t:%H:%M:%S}.{(rank * 7919 + int(at) * 31) % 10**9:09d} {where}] {text}"
+            )
 
         self.write(f"rank_{rank}.log", self.host(rank), at, shape)
 
@@ -113,10 +117,11 @@ class Cluster:
         host, pid, local = self.host(rank), self.pid(rank), self.local(rank)
 
         def shape(t: datetime) -> str:
-            head = f"[{_iso(t)}] " if level == "WARN" else ""
-            return f"{head}{host}:{pid}:{pid + 1000} [{local}] NCCL {level} {text}" if level == "INFO" else (
-                f"{head}{host}:{pid}:{pid + 1000} [{local}] {text.split(' | ')[0]} NCCL WARN {text.split(' | ')[-1]}"
-            )
+            printer = f"{host}:{pid}:{pid + 1000} [{local}]"
+            if level == "INFO":
+                return f"{printer} NCCL INFO {text}"
+            place, _, words = text.partition(" | ")
+            return f"[{_iso(t)}] {printer} {place} NCCL WARN {words}"
 
         self.write(f"rank_{rank}.log", host, at, shape)
 
@@ -175,7 +180,11 @@ class Cluster:
         """Let the kernels of hosts (default: all) log harmless lines now and then."""
         for host in hosts or self.hosts:
             for number in range(int(until // 300) + 2):
-                self.kernel(host, number * 300.0 + 1.0, f"perf: interrupt took too long ({2500 + number} > 2500), lowering kernel.perf_event_max_sample_rate to 79750")
+                self.kernel(
+                    host,
+                    number * 300.0 + 1.0,
+                    f"perf: interrupt took too long ({2500 + number} > 2500), lowering kernel.perf_event_max_sample_rate to 79750",
+                )
 
     def timeout(
         self,
@@ -203,19 +212,48 @@ class Cluster:
             )
             self.c10(rank, at, caught, where="ProcessGroupNCCL.cpp:632")
             status = f"PG status: last enqueued work: {last}, last completed work: {seq - 1 if completed is None else completed}"
-            self.c10(rank, at + 0.01, f"{tag}  failure detected by watchdog at work sequence id: {seq} {status}", where="ProcessGroupNCCL.cpp:2271")
+            self.c10(
+                rank,
+                at + 0.01,
+                f"{tag}  failure detected by watchdog at work sequence id: {seq} {status}",
+                where="ProcessGroupNCCL.cpp:2271",
+            )
             self.c10(rank, at + 0.02, f"{tag} First PG on this rank to signal dumping.", where="ProcessGroupNCCL.cpp:1682")
             self.down(rank, at + 61, tag, caught)
 
     def down(self, rank: int, at: float, tag: str, caught: str) -> None:
         """Let a rank go down after its watchdog found a failure."""
-        self.c10(rank, at, f"[Rank {rank}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.", where="ProcessGroupNCCL.cpp:684")
-        self.c10(rank, at, f"[Rank {rank}] To avoid data inconsistency, we are taking the entire process down.", where="ProcessGroupNCCL.cpp:695")
-        self.c10(rank, at + 0.1, f"{tag} Process group watchdog thread terminated with exception: {caught}", where="ProcessGroupNCCL.cpp:1895")
+        self.c10(
+            rank,
+            at,
+            f"[Rank {rank}] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.",
+            where="ProcessGroupNCCL.cpp:684",
+        )
+        self.c10(
+            rank,
+            at,
+            f"[Rank {rank}] To avoid data inconsistency, we are taking the entire process down.",
+            where="ProcessGroupNCCL.cpp:695",
+        )
+        self.c10(
+            rank,
+            at + 0.1,
+            f"{tag} Process group watchdog thread terminated with exception: {caught}",
+            where="ProcessGroupNCCL.cpp:1895",
+        )
         self.say(rank, at + 0.1, "terminate called after throwing an instance of 'c10::DistBackendError'")
         self.say(rank, at + 0.1, f"  what():  {tag} Process group watchdog thread terminated with exception: {caught}")
 
-    def signalled(self, rank: int, at: float, observer: int, enqueued: int, group: str = "0", name: str = "default_pg", place: int | None = None) -> None:
+    def signalled(
+        self,
+        rank: int,
+        at: float,
+        observer: int,
+        enqueued: int,
+        group: str = "0",
+        name: str = "default_pg",
+        place: int | None = None,
+    ) -> None:
         """Let a rank that never joined answer the dump signal of an observer: it had enqueued and completed the same."""
         text = (
             f"[PG ID {group} PG GUID {group}({name}) Rank {rank if place is None else place}] Received a dump signal due to a collective "
@@ -232,42 +270,76 @@ class Cluster:
 
     def raised(self, rank: int, at: float, error: str, where: str = "loss.backward()") -> None:
         """Let a rank end with a traceback."""
-        lines = ("Traceback (most recent call last):", '  File "/srv/job/train.py", line 214, in <module>', "    main()", '  File "/srv/job/train.py", line 171, in main', f"    {where}", error)
+        lines = (
+            "Traceback (most recent call last):",
+            '  File "/srv/job/train.py", line 214, in <module>',
+            "    main()",
+            '  File "/srv/job/train.py", line 171, in main',
+            f"    {where}",
+            error,
+        )
         for line in lines:
             self.say(rank, at, f"[rank{rank}]: {line}")
 
     def peer_gone(self, ranks: Iterable[int], at: float, host: str) -> None:
         """Let ranks report that a host closed its connections."""
         for rank in ranks:
-            self.nccl(rank, at + 0.02 * rank, f"misc/socket.cc:484 | socketProgress: Connection closed by remote peer {host}<{50000 + rank}>", "WARN")
+            self.nccl(
+                rank,
+                at + 0.02 * rank,
+                f"misc/socket.cc:484 | socketProgress: Connection closed by remote peer {host}<{50000 + rank}>",
+                "WARN",
+            )
             work = "WorkNCCL(SeqNum=8412, OpType=ALLREDUCE, NumelIn=16777216, NumelOut=16777216, Timeout(ms)=600000)"
             why = "NCCL error: remote process exited or there was a network error, NCCL version 2.26.2"
-            self.c10(rank, at + 1 + 0.02 * rank, f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] Process group watchdog thread terminated with exception: Collective {work} raised the following async exception: {why}", where="ProcessGroupNCCL.cpp:1895")
+            self.c10(
+                rank,
+                at + 1 + 0.02 * rank,
+                f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] Process group watchdog thread terminated with exception: Collective {work} raised the following async exception: {why}",
+                where="ProcessGroupNCCL.cpp:1895",
+            )
 
     def worker_failed(self, rank: int, at: float, code: int) -> None:
         """Let the agent of a rank's host find it ended, stop the others of the host, and print its box."""
         host, local, pid = self.host(rank), self.local(rank), self.pid(rank)
         for other in self.on(host):
             if other != rank:
-                self.agent(host, at, f"Sending process {self.pid(other)} closing signal SIGTERM", "W", "elastic/multiprocessing/api.py:900")
+                self.agent(
+                    host, at, f"Sending process {self.pid(other)} closing signal SIGTERM", "W", "elastic/multiprocessing/api.py:900"
+                )
         self.agent(host, at + 0.2, f"failed (exitcode: {code}) local_rank: {local} (pid: {pid}) of binary: /opt/venv/bin/python")
         names = {-6: "SIGABRT", -7: "SIGBUS", -9: "SIGKILL", -11: "SIGSEGV"}
-        trace = f"Signal {-code} ({names[code]}) received by PID {pid}" if code in names else "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+        trace = (
+            f"Signal {-code} ({names[code]}) received by PID {pid}"
+            if code in names
+            else "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+        )
 
         def box(t: datetime) -> str:
-            return "\n".join((
-                "============================================================", "train.py FAILED", "------------------------------------------------------------",
-                "Failures:", "  <NO_OTHER_FAILURES>", "------------------------------------------------------------",
-                "Root Cause (first observed failure):", "[0]:", f"  time      : {t:%Y-%m-%d_%H:%M:%S}", f"  host      : {host}",
-                f"  rank      : {rank} (local_rank: {local})", f"  exitcode  : {code} (pid: {pid})", "  error_file: <N/A>", f"  traceback : {trace}",
-                "============================================================",
-            ))
+            return "\n".join(
+                (
+                    "============================================================",
+                    "train.py FAILED",
+                    "------------------------------------------------------------",
+                    "Failures:",
+                    "  <NO_OTHER_FAILURES>",
+                    "------------------------------------------------------------",
+                    "Root Cause (first observed failure):",
+                    "[0]:",
+                    f"  time      : {t:%Y-%m-%d_%H:%M:%S}",
+                    f"  host      : {host}",
+                    f"  rank      : {rank} (local_rank: {local})",
+                    f"  exitcode  : {code} (pid: {pid})",
+                    "  error_file: <N/A>",
+                    f"  traceback : {trace}",
+                    "============================================================",
+                )
+            )
 
         self.write(f"{host}/torchrun.log", host, at + 0.3, box)
 
-    def oom(self, rank: int, at: float) -> str:
+    def oom(self, rank: int) -> str:
         """Return PyTorch's words about a failed allocation on the GPU of a rank."""
-        del at
         return (
             f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU {self.local(rank)} has a total capacity of 79.15 GiB "
             "of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.12 GiB memory in use. Of the allocated memory "
@@ -283,7 +355,7 @@ class Cluster:
 
     def logs(self) -> dict[str, bytes]:
         """Return the files, each in the order of its writer's stamps."""
-        return {name: _join(sorted(lines, key=lambda x: (x.stamp, x.order))) for name, lines in self.files.items()}
+        return {name: _join(lines) for name, lines in self.files.items()}
 
     def merged(self) -> dict[str, bytes]:
         """Return the ranks' lines as one file, each behind its task number as `srun -l` writes it, and one journal of all kernels."""
@@ -298,16 +370,15 @@ class Cluster:
                 kernels += lines
             else:
                 rest[name] = lines
-        key: Callable[[Line], tuple[datetime, int]] = lambda x: (x.stamp, x.order)
-        found = {name: _join(sorted(lines, key=key)) for name, lines in rest.items()}
-        found["steps.out"] = _join(sorted(ranks, key=key))
+        found = {name: _join(lines) for name, lines in rest.items()}
+        found["steps.out"] = _join(ranks)
         if kernels:
-            found["journal.log"] = _join(sorted(kernels, key=key))
+            found["journal.log"] = _join(kernels)
         return found
 
 
 def _join(lines: Iterable[Line]) -> bytes:
-    return "".join(f"{line.text}\n" for line in lines).encode()
+    return "".join(f"{line.text}\n" for line in sorted(lines, key=lambda x: (x.stamp, x.order))).encode()
 
 
 def _iso(t: datetime) -> str:

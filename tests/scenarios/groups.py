@@ -21,7 +21,7 @@ def out_of_memory_then_half_an_hour() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     c.quiet_kernels(2400)
-    c.raised(3, 402, c.oom(3, 402))
+    c.raised(3, 402, c.oom(3))
     c.timeout(c.but(3), 403, ran=1800.0)
     return c, Truth(("gpu.memory.out_of_memory",), (Guilty(3, "gpu-a01", ANY),))
 
@@ -33,8 +33,8 @@ def out_of_memory_on_two_ranks_in_turn() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     for rank, at in ((1, 402.0), (6, 492.0)):
-        c.log(rank, at, f"step failed: {c.oom(rank, at)}", "ERROR")
-        c.raised(rank, at, c.oom(rank, at))
+        c.log(rank, at, f"step failed: {c.oom(rank)}", "ERROR")
+        c.raised(rank, at, c.oom(rank))
     c.timeout(c.but(1, 6), 403)
     return c, Truth(("gpu.memory.out_of_memory",), (Guilty(1, "gpu-a01", ANY),), (Guilty(6, "gpu-a02", ANY),))
 
@@ -45,8 +45,8 @@ def out_of_memory_in_turn_without_stamps() -> tuple[Cluster, Truth]:
     c = Cluster()
     c.init()
     c.steps(400)
-    c.raised(1, 402, c.oom(1, 402))
-    c.raised(6, 492, c.oom(6, 492))
+    c.raised(1, 402, c.oom(1))
+    c.raised(6, 492, c.oom(6))
     c.timeout(c.but(1, 6), 403)
     return c, Truth(("gpu.memory.out_of_memory",), undecided=("order can't be told",))
 
@@ -58,8 +58,8 @@ def out_of_memory_everywhere_in_one_second() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     for rank in c.ranks:
-        c.log(rank, 402 + 0.03 * rank, f"training failed: {c.oom(rank, 402)}", "ERROR")
-        c.raised(rank, 402.1 + 0.03 * rank, c.oom(rank, 402))
+        c.log(rank, 402 + 0.03 * rank, f"training failed: {c.oom(rank)}", "ERROR")
+        c.raised(rank, 402.1 + 0.03 * rank, c.oom(rank))
     return c, Truth(("gpu.memory.out_of_memory",), undecided=("order can't be told", "nothing tells which"))
 
 
@@ -71,7 +71,7 @@ def caught_out_of_memory_hours_before() -> tuple[Cluster, Truth]:
     c.steps(7200, c.but(6))
     c.steps(7190, [6])
     c.quiet_kernels(8200)
-    c.log(1, 605, f"retrying with half the batch: {c.oom(1, 605)}", "WARNING")
+    c.log(1, 605, f"retrying with half the batch: {c.oom(1)}", "WARNING")
     c.xid(6, 7203, 79, OFF, pid=c.pid(6))
     c.timeout(c.but(6), 7215)
     return c, Truth(("gpu.fell_off_bus",), (full(c, 6),))
@@ -99,7 +99,11 @@ def remapped_row_hours_before() -> tuple[Cluster, Truth]:
     c.steps(5000)
     c.quiet_kernels(6000)
     c.xid(0, 300, 63, "Row Remapper: New row (0x0000001a2b3c4d) marked for remapping, reset gpu to activate.")
-    c.say(4, 5003, "/opt/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1289: indexSelectLargeIndex: block: [112,0,0], thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.")
+    c.say(
+        4,
+        5003,
+        "/opt/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1289: indexSelectLargeIndex: block: [112,0,0], thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.",
+    )
     c.raised(4, 5003.2, "torch.AcceleratorError: CUDA error: device-side assert triggered")
     c.timeout(c.but(4), 5010)
     return c, Truth(("gpu.device_assert",), (Guilty(4, "gpu-a02", ANY),))
@@ -231,7 +235,16 @@ def pipeline_stage_without_a_cause() -> tuple[Cluster, Truth]:
     c.steps(400)
     c.quiet_kernels(1300)
     for rank in c.on("gpu-a03"):
-        c.timeout((rank,), 406, group=str(20 + rank), name="pipeline_model_parallel", members=(rank - 8, rank - 4, rank), seq=55, enqueued=55, op="RECV")
+        c.timeout(
+            (rank,),
+            406,
+            group=str(20 + rank),
+            name="pipeline_model_parallel",
+            members=(rank - 8, rank - 4, rank),
+            seq=55,
+            enqueued=55,
+            op="RECV",
+        )
     return c, Truth(("collective.timeout",), undecided=("rank", "kernel"))
 
 
@@ -242,7 +255,11 @@ def mismatch_by_fingerprint() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     for rank in (2, 5):
-        c.raised(rank, 402, f"RuntimeError: Detected mismatch between collectives on ranks. Rank {rank} is running collective: {FINGERPRINT.format(1024 if rank == 2 else 512)}, but Rank 0 is running collective: {FINGERPRINT.format(1024)}.")
+        c.raised(
+            rank,
+            402,
+            f"RuntimeError: Detected mismatch between collectives on ranks. Rank {rank} is running collective: {FINGERPRINT.format(1024 if rank == 2 else 512)}, but Rank 0 is running collective: {FINGERPRINT.format(1024)}.",
+        )
     c.timeout(c.but(2, 5), 403)
     return c, Truth(("collective.mismatch",))
 
@@ -256,7 +273,11 @@ def monitored_barrier_names_it() -> tuple[Cluster, Truth]:
     c.steps(380, [5])
     c.raised(0, 465, "RuntimeError: [Rank 0]: Rank 5 failed to pass monitoredBarrier in 60000 ms")
     for rank in c.but(0, 5):
-        c.raised(rank, 465.5, f"RuntimeError: Rank {rank} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.")
+        c.raised(
+            rank,
+            465.5,
+            f"RuntimeError: Rank {rank} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+        )
     return c, Truth(("collective.missing_rank",), (Guilty(5, "gpu-a02", ANY),))
 
 
@@ -269,7 +290,12 @@ def desync_report_names_it() -> tuple[Cluster, Truth]:
     c.steps(380, [2])
     c.timeout(c.but(2), 405)
     for rank in c.but(2):
-        c.c10(rank, 1005.5, "\n\t - [0] Timeout at collective: ALLREDUCE, #8412".split("\n")[0] + " - To our best knowledge, ranks [2] are the lagging ranks that caused this timeout. They never joined any collectives", where="logger.cpp:325")
+        c.c10(
+            rank,
+            1005.5,
+            " - To our best knowledge, ranks [2] are the lagging ranks that caused this timeout. They never joined any collectives",
+            where="logger.cpp:325",
+        )
     return c, Truth(("collective.missing_rank", "collective.timeout"), (Guilty(2, "gpu-a01", ANY),))
 
 
@@ -326,8 +352,8 @@ def clock_ahead_on_the_culprit_with_skew() -> tuple[Cluster, Truth]:
     c = Cluster(ahead={"gpu-a02": 60.0})
     c.init()
     c.steps(400)
-    c.log(5, 402, f"step failed: {c.oom(5, 402)}", "ERROR")
-    c.raised(5, 402, c.oom(5, 402))
+    c.log(5, 402, f"step failed: {c.oom(5)}", "ERROR")
+    c.raised(5, 402, c.oom(5))
     c.peer_gone(c.on("gpu-a01"), 403, "10.0.0.12")
     return c, Truth(("gpu.memory.out_of_memory",), (Guilty(5, "gpu-a02", ANY),))
 
@@ -348,8 +374,15 @@ def clock_behind_on_a_victim() -> tuple[Cluster, Truth]:
     c.log(1, 402, "batch could not be read", "ERROR", "data.py:88")
     c.raised(1, 402, "OSError: [Errno 5] Input/output error: '/data/shard_0118.bin'", "rows = read(shard)")
     for rank in c.on("gpu-a02"):
-        c.raised(rank, 404, "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:2251, remote process exited or there was a network error, NCCL version 2.26.2", "dist.all_reduce(grad)")
-    return c, Truth(("train.python_exception", "storage.block_io_error", "storage.local_disk_failure"), (Guilty(1, "gpu-a01", ANY),))
+        c.raised(
+            rank,
+            404,
+            "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:2251, remote process exited or there was a network error, NCCL version 2.26.2",
+            "dist.all_reduce(grad)",
+        )
+    return c, Truth(
+        ("train.python_exception", "storage.block_io_error", "storage.local_disk_failure"), (Guilty(1, "gpu-a01", ANY),)
+    )
 
 
 @scenario("skew")
@@ -372,8 +405,8 @@ def clock_ahead_two_faults_with_skew() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     for rank, at in ((6, 402.0), (2, 432.0)):
-        c.log(rank, at, f"step failed: {c.oom(rank, at)}", "ERROR")
-        c.raised(rank, at, c.oom(rank, at))
+        c.log(rank, at, f"step failed: {c.oom(rank)}", "ERROR")
+        c.raised(rank, at, c.oom(rank))
     c.timeout(c.but(2, 6), 435)
     return c, Truth(("gpu.memory.out_of_memory",), undecided=("order can't be told", "nothing tells which"))
 
@@ -387,7 +420,9 @@ def clock_ahead_two_faults() -> tuple[Cluster, Truth]:
 
 def served(c: Cluster, rank: int, at: float, text: str, level: str = "ERROR", where: str = "multiproc_executor.py:596") -> None:
     """Let a vLLM worker print a line."""
-    c.write("vllm.log", c.hosts[0], at, lambda t: f"(Worker_TP{rank} pid={c.pid(rank)}) {level} {t:%m-%d %H:%M:%S} [{where}] {text}")
+    c.write(
+        "vllm.log", c.hosts[0], at, lambda t: f"(Worker_TP{rank} pid={c.pid(rank)}) {level} {t:%m-%d %H:%M:%S} [{where}] {text}"
+    )
 
 
 def engine(c: Cluster, at: float, text: str, level: str = "ERROR", where: str = "core.py:708") -> None:
@@ -398,9 +433,23 @@ def engine(c: Cluster, at: float, text: str, level: str = "ERROR", where: str = 
 def ready(c: Cluster) -> None:
     """Let vLLM start and serve."""
     for rank in c.ranks:
-        served(c, rank, 5 + 0.1 * rank, f"rank {rank} in world size {len(c.ranks)} is assigned as DP rank 0, PP rank 0, TP rank {rank}, EP rank {rank}", "INFO", "parallel_state.py:1325")
+        served(
+            c,
+            rank,
+            5 + 0.1 * rank,
+            f"rank {rank} in world size {len(c.ranks)} is assigned as DP rank 0, PP rank 0, TP rank {rank}, EP rank {rank}",
+            "INFO",
+            "parallel_state.py:1325",
+        )
     for number in range(40):
-        c.write("vllm.log", c.hosts[0], 10 + 10.0 * number, lambda t: f"(APIServer pid=40800) INFO {t:%m-%d %H:%M:%S} [loggers.py:127] Engine 000: Avg prompt throughput: 512.3 tokens/s, Avg generation throughput: 1804.2 tokens/s, Running: 31 reqs, Waiting: 0 reqs, GPU KV cache usage: 41.2%, Prefix cache hit rate: 12.1%")
+        c.write(
+            "vllm.log",
+            c.hosts[0],
+            10 + 10.0 * number,
+            lambda t: (
+                f"(APIServer pid=40800) INFO {t:%m-%d %H:%M:%S} [loggers.py:127] Engine 000: Avg prompt throughput: 512.3 tokens/s, Avg generation throughput: 1804.2 tokens/s, Running: 31 reqs, Waiting: 0 reqs, GPU KV cache usage: 41.2%, Prefix cache hit rate: 12.1%"
+            ),
+        )
 
 
 @scenario("inference", merge=False)
@@ -410,11 +459,27 @@ def vllm_worker_raises() -> tuple[Cluster, Truth]:
     ready(c)
     c.quiet_kernels(900)
     served(c, 2, 402, "WorkerProc hit an exception.")
-    for line in ("Traceback (most recent call last):", '  File "/opt/vllm/v1/executor/multiproc_executor.py", line 591, in worker_busy_loop', "    output = func(*args, **kwargs)", c.oom(2, 402)):
+    for line in (
+        "Traceback (most recent call last):",
+        '  File "/opt/vllm/v1/executor/multiproc_executor.py", line 591, in worker_busy_loop',
+        "    output = func(*args, **kwargs)",
+        c.oom(2),
+    ):
         served(c, 2, 402, line)
     engine(c, 402.5, "EngineCore encountered a fatal error.")
-    engine(c, 402.5, "RuntimeError: Worker failed with error 'CUDA out of memory.', please check the stack trace above for the root cause")
-    c.write("vllm.log", "gpu-a01", 403, lambda t: f"(APIServer pid=40800) ERROR {t:%m-%d %H:%M:%S} [async_llm.py:480] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.")
+    engine(
+        c,
+        402.5,
+        "RuntimeError: Worker failed with error 'CUDA out of memory.', please check the stack trace above for the root cause",
+    )
+    c.write(
+        "vllm.log",
+        "gpu-a01",
+        403,
+        lambda t: (
+            f"(APIServer pid=40800) ERROR {t:%m-%d %H:%M:%S} [async_llm.py:480] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."
+        ),
+    )
     for rank in (0, 1, 3):
         served(c, rank, 403.5, "Parent process exited, terminating worker", "INFO", "multiproc_executor.py:558")
     return c, Truth(("infer.worker_exception", "gpu.memory.out_of_memory"), (Guilty(2, ANY, ANY),))
@@ -427,7 +492,11 @@ def vllm_worker_killed() -> tuple[Cluster, Truth]:
     ready(c)
     c.quiet_kernels(900)
     pid = c.pid(3)
-    c.kernel("gpu-a01", 401, f"Out of memory: Killed process {pid} (VLLM::Worker_TP) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0")
+    c.kernel(
+        "gpu-a01",
+        401,
+        f"Out of memory: Killed process {pid} (VLLM::Worker_TP) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0",
+    )
     engine(c, 402, "Worker proc VllmWorker-3 died unexpectedly, shutting down executor.", where="multiproc_executor.py:154")
     engine(c, 402.5, "EngineCore encountered a fatal error.")
     return c, Truth(("host.oom_kill",), (Guilty(ANY, "gpu-a01", None),), (Guilty(3, ANY, None),))
@@ -440,8 +509,18 @@ def vllm_call_times_out() -> tuple[Cluster, Truth]:
     ready(c)
     c.quiet_kernels(900)
     for number in range(4):
-        engine(c, 470 + 60 * number, "No available shared memory broadcast block found in 60 seconds. This typically happens when some processes are hanging or doing some time-consuming work (e.g. compilation, weight/kv cache quantization).", "INFO", "shm_broadcast.py:466")
-    engine(c, 710, "Dumping scheduler output for model execution: SchedulerOutput(scheduled_new_reqs=[], total_num_scheduled_tokens=31)")
+        engine(
+            c,
+            470 + 60 * number,
+            "No available shared memory broadcast block found in 60 seconds. This typically happens when some processes are hanging or doing some time-consuming work (e.g. compilation, weight/kv cache quantization).",
+            "INFO",
+            "shm_broadcast.py:466",
+        )
+    engine(
+        c,
+        710,
+        "Dumping scheduler output for model execution: SchedulerOutput(scheduled_new_reqs=[], total_num_scheduled_tokens=31)",
+    )
     engine(c, 710, "EngineCore encountered a fatal error.")
     engine(c, 710, "TimeoutError: RPC call to execute_model timed out.")
     return c, Truth(("infer.engine_hang", "infer.engine_dead"), undecided=("worker", "rank"))
@@ -457,14 +536,28 @@ def sglang_scheduler_raises() -> tuple[Cluster, Truth]:
     """The scheduler of TP1 meets an illegal address; the others' watchdogs only saw that the batch does not end."""
     c = Cluster(("gpu-a01",))
     for number in range(40):
-        sglang(c, 0, 10 + 10.0 * number, "Decode batch, #running-req: 31, #token: 40112, token usage: 0.41, cuda graph: True, gen throughput (token/s): 1810.12, #queue-req: 0")
+        sglang(
+            c,
+            0,
+            10 + 10.0 * number,
+            "Decode batch, #running-req: 31, #token: 40112, token usage: 0.41, cuda graph: True, gen throughput (token/s): 1810.12, #queue-req: 0",
+        )
     c.quiet_kernels(900)
     sglang(c, 1, 402, "Scheduler hit an exception: Traceback (most recent call last):")
-    for line in ('  File "/opt/sglang/srt/managers/scheduler.py", line 2604, in run_scheduler_process', "    scheduler.event_loop_overlap()", "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"):
+    for line in (
+        '  File "/opt/sglang/srt/managers/scheduler.py", line 2604, in run_scheduler_process',
+        "    scheduler.event_loop_overlap()",
+        "torch.AcceleratorError: CUDA error: an illegal memory access was encountered",
+    ):
         c.write("sglang.log", "gpu-a01", 402, lambda _, line=line: line)  # type: ignore[misc]
     for rank in (0, 2, 3):
         sglang(c, rank, 702, "Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)")
-    c.write("sglang.log", "gpu-a01", 703, lambda t: f"[{t:%Y-%m-%d %H:%M:%S}] SIGQUIT received. signum=None, frame=None. It usually means one child failed.")
+    c.write(
+        "sglang.log",
+        "gpu-a01",
+        703,
+        lambda t: f"[{t:%Y-%m-%d %H:%M:%S}] SIGQUIT received. signum=None, frame=None. It usually means one child failed.",
+    )
     return c, Truth(("infer.worker_exception", "gpu.page_fault", "gpu.engine_exception"), (Guilty(1, ANY, ANY),))
 
 
@@ -473,8 +566,25 @@ def sglang_child_killed() -> tuple[Cluster, Truth]:
     """A scheduler process is gone with signal 9: the parent names its pid, and nothing joins that to a rank."""
     c = Cluster(("gpu-a01",))
     for number in range(40):
-        sglang(c, 0, 10 + 10.0 * number, "Decode batch, #running-req: 31, #token: 40112, token usage: 0.41, cuda graph: True, gen throughput (token/s): 1810.12, #queue-req: 0")
+        sglang(
+            c,
+            0,
+            10 + 10.0 * number,
+            "Decode batch, #running-req: 31, #token: 40112, token usage: 0.41, cuda graph: True, gen throughput (token/s): 1810.12, #queue-req: 0",
+        )
     c.quiet_kernels(900)
-    c.write("sglang.log", "gpu-a01", 402, lambda t: f"[{t:%Y-%m-%d %H:%M:%S}] Subprocess scheduler_2 (pid={c.pid(2)}) crashed with exit code -9. Triggering SIGQUIT for cleanup...")
-    c.write("sglang.log", "gpu-a01", 402, lambda t: f"[{t:%Y-%m-%d %H:%M:%S}] SIGQUIT received. signum=None, frame=None. It usually means one child failed.")
+    c.write(
+        "sglang.log",
+        "gpu-a01",
+        402,
+        lambda t: (
+            f"[{t:%Y-%m-%d %H:%M:%S}] Subprocess scheduler_2 (pid={c.pid(2)}) crashed with exit code -9. Triggering SIGQUIT for cleanup..."
+        ),
+    )
+    c.write(
+        "sglang.log",
+        "gpu-a01",
+        402,
+        lambda t: f"[{t:%Y-%m-%d %H:%M:%S}] SIGQUIT received. signum=None, frame=None. It usually means one child failed.",
+    )
     return c, Truth(("infer.worker_died",), undecided=("kernel", "pid", "worker"))

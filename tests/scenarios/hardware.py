@@ -137,7 +137,9 @@ def uncontained_error_spreads() -> tuple[Cluster, Truth]:
     c.xid(4, 401.1, 154, RESET)
     c.raised(4, 401.6, ECC)
     for rank in (5, 6, 7):
-        c.raised(rank, 402.2, "torch.AcceleratorError: CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error")
+        c.raised(
+            rank, 402.2, "torch.AcceleratorError: CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error"
+        )
     c.worker_failed(4, 405, 1)
     c.peer_gone(c.on("gpu-a01"), 406, "10.0.0.12")
     return c, Truth(("gpu.memory.uncontained",), (full(c, 4),))
@@ -152,9 +154,21 @@ def gsp_timeout() -> tuple[Cluster, Truth]:
     c.steps(390, [3])
     c.quiet_kernels(1300)
     for again in range(3):
-        c.xid(3, 398 + 6 * again, 119, "Timeout after 6s of waiting for RPC response from GPU3 GSP! Expected function 76 (GSP_RM_CONTROL) (0x2080a0d7 0x1c).", pid=c.pid(3))
+        c.xid(
+            3,
+            398 + 6 * again,
+            119,
+            "Timeout after 6s of waiting for RPC response from GPU3 GSP! Expected function 76 (GSP_RM_CONTROL) (0x2080a0d7 0x1c).",
+            pid=c.pid(3),
+        )
     c.xid(3, 417, 154, RESET)
-    c.c10(3, 885, "[PG ID 0 PG GUID 0(default_pg) Rank 3] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API (e.g., CudaEventDestroy) hang blocking the watchdog, and could be triggered by another thread holding the GIL inside a CUDA api (for example, CudaEventDestroy), or other deadlock-prone behaviors.", "F", "ProcessGroupNCCL.cpp:1557")
+    c.c10(
+        3,
+        885,
+        "[PG ID 0 PG GUID 0(default_pg) Rank 3] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API (e.g., CudaEventDestroy) hang blocking the watchdog, and could be triggered by another thread holding the GIL inside a CUDA api (for example, CudaEventDestroy), or other deadlock-prone behaviors.",
+        "F",
+        "ProcessGroupNCCL.cpp:1557",
+    )
     c.timeout(c.but(3), 402)
     return c, Truth(("gpu.gsp_failure",), (full(c, 3),))
 
@@ -167,7 +181,11 @@ def gsp_timeout_named_by_a_tool() -> tuple[Cluster, Truth]:
     c.steps(400, c.but(6))
     c.steps(390, [6])
     c.quiet_kernels(1300)
-    c.kernel("gpu-a02", 398, f"NVRM: Xid (PCI:{c.device(6)}): 119, pid=77120, name=nvidia-smi, Timeout after 6s of waiting for RPC response from GPU2 GSP! Expected function 76 (GSP_RM_CONTROL) (0x2080a0d7 0x1c).")
+    c.kernel(
+        "gpu-a02",
+        398,
+        f"NVRM: Xid (PCI:{c.device(6)}): 119, pid=77120, name=nvidia-smi, Timeout after 6s of waiting for RPC response from GPU2 GSP! Expected function 76 (GSP_RM_CONTROL) (0x2080a0d7 0x1c).",
+    )
     c.xid(6, 398.5, 154, RESET)
     c.timeout(c.but(6), 402)
     return c, Truth(("gpu.gsp_failure",), (full(c, 6),))
@@ -195,7 +213,13 @@ def page_fault() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     c.quiet_kernels(1300)
-    c.xid(6, 401, 31, "Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_3 faulted @ 0x7f1a_2c000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ", pid=c.pid(6))
+    c.xid(
+        6,
+        401,
+        31,
+        "Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_3 faulted @ 0x7f1a_2c000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
+        pid=c.pid(6),
+    )
     c.raised(6, 401.4, "torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
     c.worker_failed(6, 403, 1)
     for rank in (4, 5, 7):
@@ -281,9 +305,21 @@ def killed_by_the_oom_killer() -> tuple[Cluster, Truth]:
     c.steps(400)
     c.quiet_kernels(1300)
     pid = c.pid(6)
-    c.kernel("gpu-a02", 401, "pt_data_worker invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0")
-    c.kernel("gpu-a02", 401.1, f"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0-1,global_oom,task_memcg=/system.slice/slurmstepd.scope,task=pt_main_thread,pid={pid},uid=1001")
-    c.kernel("gpu-a02", 401.1, f"Out of memory: Killed process {pid} (pt_main_thread) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0")
+    c.kernel(
+        "gpu-a02",
+        401,
+        "pt_data_worker invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0",
+    )
+    c.kernel(
+        "gpu-a02",
+        401.1,
+        f"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0-1,global_oom,task_memcg=/system.slice/slurmstepd.scope,task=pt_main_thread,pid={pid},uid=1001",
+    )
+    c.kernel(
+        "gpu-a02",
+        401.1,
+        f"Out of memory: Killed process {pid} (pt_main_thread) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0",
+    )
     c.worker_failed(6, 403, -9)
     c.peer_gone(c.on("gpu-a01"), 404, "10.0.0.12")
     return c, Truth(("host.oom_kill",), (Guilty(6, "gpu-a02", None),))
@@ -305,8 +341,16 @@ def cgroup_limit() -> tuple[Cluster, Truth]:
     c.steps(400)
     c.quiet_kernels(1300)
     pid = c.pid(1)
-    c.kernel("gpu-a01", 401.1, f"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=job_4711,mems_allowed=0-1,oom_memcg=/slurm/uid_1001/job_4711,task_memcg=/slurm/uid_1001/job_4711/step_0/task_1,task=pt_main_thread,pid={pid},uid=1001")
-    c.kernel("gpu-a01", 401.1, f"Memory cgroup out of memory: Killed process {pid} (pt_main_thread) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0")
+    c.kernel(
+        "gpu-a01",
+        401.1,
+        f"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=job_4711,mems_allowed=0-1,oom_memcg=/slurm/uid_1001/job_4711,task_memcg=/slurm/uid_1001/job_4711/step_0/task_1,task=pt_main_thread,pid={pid},uid=1001",
+    )
+    c.kernel(
+        "gpu-a01",
+        401.1,
+        f"Memory cgroup out of memory: Killed process {pid} (pt_main_thread) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0",
+    )
     c.slurm(402, "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.")
     c.slurm(402, "srun: error: gpu-a01: task 1: Out Of Memory")
     c.slurm(402, "srun: Terminating StepId=4711.0")
@@ -318,7 +362,11 @@ def cgroup_limit() -> tuple[Cluster, Truth]:
 def innocent_process_killed_before() -> tuple[Cluster, Truth]:
     """The OOM killer of gpu-a01 ends a monitoring script of no rank; a GPU of gpu-a02 falls off the bus an hour later."""
     c = Cluster()
-    c.kernel("gpu-a01", 120, "Out of memory: Killed process 2210 (node_exporter) total-vm:1200412kB, anon-rss:802118kB, file-rss:0kB, shmem-rss:0kB, UID:65534 pgtables:2344kB oom_score_adj:0")
+    c.kernel(
+        "gpu-a01",
+        120,
+        "Out of memory: Killed process 2210 (node_exporter) total-vm:1200412kB, anon-rss:802118kB, file-rss:0kB, shmem-rss:0kB, UID:65534 pgtables:2344kB oom_score_adj:0",
+    )
     lost_gpu(c, 7, 3603)
     return c, Truth(("gpu.fell_off_bus",), (full(c, 7),))
 
@@ -343,9 +391,21 @@ def fault_after_a_restart() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     c.quiet_kernels(9000)
-    c.xid(2, 401, 31, "Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_3 faulted @ 0x7f1a_2c000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ", pid=c.pid(2))
+    c.xid(
+        2,
+        401,
+        31,
+        "Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPC1 GPCCLIENT_T1_3 faulted @ 0x7f1a_2c000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
+        pid=c.pid(2),
+    )
     c.raised(2, 401.4, "torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
-    c.agent("gpu-a01", 404, "[default] Worker group FAILED. 2/3 attempts left; will restart worker group", "I", "elastic/agent/server/api.py:895")
+    c.agent(
+        "gpu-a01",
+        404,
+        "[default] Worker group FAILED. 2/3 attempts left; will restart worker group",
+        "I",
+        "elastic/agent/server/api.py:895",
+    )
     c.steps(7000, since=500)
     c.xid(5, 7003, 79, OFF)
     c.timeout(c.but(5), 7010)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve
+
 from scenarios.cluster import Cluster, Line
 from scenarios.groups import out_of_memory_then_half_an_hour, three
 from scenarios.hardware import OFF, full, killed_by_the_oom_killer, lost_gpu, off_bus_two_hosts
@@ -21,7 +22,12 @@ def retries(c: Cluster, ranks: range | list[int], at: float, host: str) -> None:
         near = c.address(c.host(rank))
         c.nccl(rank, at + 0.1 * rank, RETRY.format(far, 41000 + rank, near, far), "WARN")
         c.nccl(rank, at + 0.2 + 0.1 * rank, FLUSH.format(far, 41000 + rank, near, far), "WARN")
-        c.c10(rank, at + 1 + 0.1 * rank, f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] Process group watchdog thread terminated with exception: NCCL error: remote process exited or there was a network error, NCCL version 2.26.2", where="ProcessGroupNCCL.cpp:1895")
+        c.c10(
+            rank,
+            at + 1 + 0.1 * rank,
+            f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] Process group watchdog thread terminated with exception: NCCL error: remote process exited or there was a network error, NCCL version 2.26.2",
+            where="ProcessGroupNCCL.cpp:1895",
+        )
 
 
 @scenario("fabric")
@@ -72,7 +78,11 @@ def flap_hours_before() -> tuple[Cluster, Truth]:
     c.steps(7500)
     c.quiet_kernels(8200)
     pid = c.pid(6)
-    c.kernel("gpu-a02", 7501.1, f"Out of memory: Killed process {pid} (pt_main_thread) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0")
+    c.kernel(
+        "gpu-a02",
+        7501.1,
+        f"Out of memory: Killed process {pid} (pt_main_thread) total-vm:481200412kB, anon-rss:402118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:812344kB oom_score_adj:0",
+    )
     c.worker_failed(6, 7503, -9)
     c.peer_gone(c.on("gpu-a01"), 7504, "10.0.0.12")
     return c, Truth(("host.oom_kill",), (Guilty(6, "gpu-a02", None),))
@@ -132,7 +142,11 @@ def adapter_firmware_fails() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     c.quiet_kernels(1300)
-    c.kernel("gpu-a03", 401, "mlx5_core 0000:84:00.0: print_health_info:431:(pid 0): Health issue observed, firmware internal error, severity(3) ERROR:")
+    c.kernel(
+        "gpu-a03",
+        401,
+        "mlx5_core 0000:84:00.0: print_health_info:431:(pid 0): Health issue observed, firmware internal error, severity(3) ERROR:",
+    )
     c.kernel("gpu-a03", 401.1, "mlx5_core 0000:84:00.0: mlx5_error_sw_reset:242:(pid 811): start")
     c.kernel("gpu-a03", 402, "mlx5_core 0000:84:00.0: mlx5_health_try_recover:354:(pid 811): health recovery failed")
     retries(c, [*c.on("gpu-a01"), *c.on("gpu-a02")], 436, "gpu-a03")
@@ -151,7 +165,9 @@ def file_server_gone() -> tuple[Cluster, Truth]:
         c.kernel(host, 440, NFS)
     c.kernel("gpu-a01", 560, f"INFO: task pt_main_thread:{c.pid(0)} blocked for more than 120 seconds.")
     c.timeout(c.but(0), 402)
-    return c, Truth(("storage.nfs_unresponsive", "storage.checkpoint_stall"), (Guilty(None, "nfs-01", None),), (Guilty(0, ANY, ANY),))
+    return c, Truth(
+        ("storage.nfs_unresponsive", "storage.checkpoint_stall"), (Guilty(None, "nfs-01", None),), (Guilty(0, ANY, ANY),)
+    )
 
 
 @scenario("storage")
@@ -228,7 +244,10 @@ def node_lost() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     c.slurm(520, "srun: error: Node failure on gpu-a03")
-    c.slurm(520, "slurmstepd: error: *** STEP 4711.0 ON gpu-a01 CANCELLED AT 2026-11-30T10:08:40 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***")
+    c.slurm(
+        520,
+        "slurmstepd: error: *** STEP 4711.0 ON gpu-a01 CANCELLED AT 2026-11-30T10:08:40 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
+    )
     c.slurm(521, "srun: error: gpu-a01: tasks 0-3: Terminated")
     c.slurm(521, "srun: error: gpu-a02: tasks 4-7: Terminated")
     return c, Truth(("sched.node_failed",), (Guilty(None, "gpu-a03", None),))
@@ -303,7 +322,9 @@ def pid_of_another_host() -> tuple[Cluster, Truth]:
     for rank in c.on("gpu-a02"):
         c.files[f"rank_{rank}.log"] = [x for x in c.files[f"rank_{rank}.log"] if "NCCL INFO" not in x.text]
     for rank in c.on("gpu-a01"):
-        c.files[f"rank_{rank}.log"] = [evolve(x, text=x.text.replace(str(c.pid(rank)), str(c.pid(rank + 4)))) for x in c.files[f"rank_{rank}.log"]]
+        c.files[f"rank_{rank}.log"] = [
+            evolve(x, text=x.text.replace(str(c.pid(rank)), str(c.pid(rank + 4)))) for x in c.files[f"rank_{rank}.log"]
+        ]
     return c, Truth(("host.oom_kill",), (Guilty(ANY, "gpu-a02", None),))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal
 
-from attrs import field, frozen
-from scenarios.cluster import Cluster
+from attrs import frozen
 
 from denpex_rules import Program, Report, correlate
 from denpex_rules.clock import SECOND
@@ -15,6 +14,7 @@ from denpex_rules.finding import Incident, Suspect
 from denpex_rules.places import hints_for
 from denpex_rules.scanner import SourceScanner
 from denpex_rules.sighting import Scan
+from scenarios.cluster import Cluster
 
 Verdict = Literal["right", "undecided", "wrong", "unexplained"]
 ANY: Final = "*"
@@ -121,14 +121,22 @@ def judge(report: Report, truth: Truth) -> Answer:
     failures = [i for i in every(report.incidents) if i.level == "failure"]
     allowed = (*truth.guilty, *truth.also)
     wrong = tuple(
-        f"{i.rule} accuses {name_of(s)} ({s.certainty})" for i in failures for s in i.initiators if not any(g.admits(s) for g in allowed)
+        f"{i.rule} accuses {name_of(s)} ({s.certainty})"
+        for i in failures
+        for s in i.initiators
+        if not any(g.admits(s) for g in allowed)
     )
     root = next(iter(report.incidents), None)
     said = f"{root.cls}: {', '.join(name_of(s) for s in root.initiators) or 'nobody'}" if root else report.verdict
     if wrong:
         return Answer("wrong", said, wrong)
     named = [s for i in report.incidents if i.level in {"failure", "stop"} for s in i.initiators]
-    if root is not None and root.cls in truth.classes and not truth.undecided and all(any(g.admits(s) for s in named) for g in truth.guilty):
+    if (
+        root is not None
+        and root.cls in truth.classes
+        and not truth.undecided
+        and all(any(g.admits(s) for s in named) for g in truth.guilty)
+    ):
         return Answer("right", said)
     if any(s for i in failures for s in i.initiators) and truth.guilty and not truth.undecided:
         return Answer("unexplained", said)
@@ -140,7 +148,11 @@ def explains(report: Report, truth: Truth) -> bool:
     texts = [f"{m.fact} {m.why}" for i in report.incidents for m in i.missing]
     texts += [reason for i in report.incidents for s in i.candidates for reason in s.reasons]
     texts += [f"{i.cls} {i.title} {i.remedy.why}" for i in report.incidents]
-    return any(word in text for word in truth.undecided for text in texts) if truth.undecided else any(i.missing for i in report.incidents)
+    return (
+        any(word in text for word in truth.undecided for text in texts)
+        if truth.undecided
+        else any(i.missing for i in report.incidents)
+    )
 
 
 def name_of(suspect: Suspect) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from scenarios.catalog import SCENARIOS
-from scenarios.scenario import Answer, Scenario, judge, read, views
 
 from denpex_rules import Program, compile_rules, load_pack
+from scenarios.catalog import SCENARIOS
+from scenarios.scenario import Answer, Scenario, judge, read, views
 
 DECIDED = 0.80  # of the stories that their logs decide
 

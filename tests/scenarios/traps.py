@@ -22,7 +22,9 @@ def fault_of_a_foreign_process() -> tuple[Cluster, Truth]:
     c.kernel("gpu-a01", 400.1, f"NVRM: Xid (PCI:{c.device(1)}): 43, pid=70001, name=python3, Ch 00000008")
     c.raised(6, 4003, TOKENS, "batch = next(batches)")
     c.timeout(c.but(6), 4010)
-    return c, Truth(("train.python_exception", "gpu.page_fault"), (Guilty(6, "gpu-a02", ANY),), (Guilty(None, "gpu-a01", c.device(1)),))
+    return c, Truth(
+        ("train.python_exception", "gpu.page_fault"), (Guilty(6, "gpu-a02", ANY),), (Guilty(None, "gpu-a01", c.device(1)),)
+    )
 
 
 @scenario("traps")
@@ -110,7 +112,13 @@ def killed_by_its_own_agent() -> tuple[Cluster, Truth]:
     c.log(0, 402, "step failed", "ERROR")
     c.raised(0, 402, TOKENS, "batch = next(batches)")
     c.worker_failed(0, 404, 1)
-    c.agent("gpu-a01", 403.9, f"Unable to shutdown process {c.pid(1)} via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL", "W", "elastic/multiprocessing/api.py:919")
+    c.agent(
+        "gpu-a01",
+        403.9,
+        f"Unable to shutdown process {c.pid(1)} via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
+        "W",
+        "elastic/multiprocessing/api.py:919",
+    )
     c.peer_gone(c.on("gpu-a02"), 405, "10.0.0.11")
     return c, Truth(("train.python_exception",), (Guilty(0, "gpu-a01", ANY),))
 
@@ -122,7 +130,11 @@ def loader_worker_killed() -> tuple[Cluster, Truth]:
     c.init()
     c.steps(400)
     c.quiet_kernels(1300)
-    c.kernel("gpu-a01", 401, "Out of memory: Killed process 55123 (pt_data_worker) total-vm:81200412kB, anon-rss:72118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:212344kB oom_score_adj:0")
+    c.kernel(
+        "gpu-a01",
+        401,
+        "Out of memory: Killed process 55123 (pt_data_worker) total-vm:81200412kB, anon-rss:72118232kB, file-rss:1204kB, shmem-rss:80124kB, UID:1001 pgtables:212344kB oom_score_adj:0",
+    )
     c.raised(3, 402, "RuntimeError: DataLoader worker (pid 55123) is killed by signal: Killed. ", "batch = next(batches)")
     c.worker_failed(3, 404, 1)
     c.peer_gone(c.on("gpu-a02"), 405, "10.0.0.11")
@@ -151,7 +163,10 @@ def panic_and_the_scheduler() -> tuple[Cluster, Truth]:
     c.quiet_kernels(1300, "gpu-a01", "gpu-a03")
     c.kernel("gpu-a02", 401, "Kernel panic - not syncing: Fatal machine check on current CPU")
     c.slurm(520, "srun: error: Node failure on gpu-a02")
-    c.slurm(520, "slurmstepd: error: *** STEP 4711.0 ON gpu-a01 CANCELLED AT 2026-11-30T10:08:40 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***")
+    c.slurm(
+        520,
+        "slurmstepd: error: *** STEP 4711.0 ON gpu-a01 CANCELLED AT 2026-11-30T10:08:40 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
+    )
     c.peer_gone(c.on("gpu-a03"), 460, "10.0.0.12")
     return c, Truth(("host.kernel_panic",), (Guilty(None, "gpu-a02", None),))
 
@@ -237,9 +252,22 @@ def corrected_errors_before_an_exception() -> tuple[Cluster, Truth]:
     c.steps(400)
     c.quiet_kernels(1300)
     for number in range(3):
-        c.kernel("gpu-a01", 100 + 60 * number, "pcieport 0000:16:01.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Transmitter ID)")
-        c.kernel("gpu-a01", 110 + 60 * number, "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1a2b3c offset:0x40 grain:32 syndrome:0x0)")
+        c.kernel(
+            "gpu-a01",
+            100 + 60 * number,
+            "pcieport 0000:16:01.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Transmitter ID)",
+        )
+        c.kernel(
+            "gpu-a01",
+            110 + 60 * number,
+            "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1a2b3c offset:0x40 grain:32 syndrome:0x0)",
+        )
     c.log(5, 402, "load failed", "ERROR")
-    c.raised(5, 402, "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory", "state = torch.load(path)")
+    c.raised(
+        5,
+        402,
+        "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
+        "state = torch.load(path)",
+    )
     c.timeout(c.but(5), 405)
     return c, Truth(("storage.checkpoint_corrupt",), also=(Guilty(5, "gpu-a02", ANY),))

@@ -113,19 +113,17 @@ def test_needs_are_words() -> None:
 GROUPS = ({0: 0, 1: 1}, {0: 2, 1: 3}, {0: 0, 1: 2}, {0: 1, 1: 3})
 
 
-def groups(*waiting: tuple[int, int, str], logs: list | None = None) -> object:
+def groups(*waiting: tuple[int, int, str], logs: list | None = None, known: tuple = GROUPS) -> object:
     """Return who is missing among ranks that wait, each with its number in a group, in a job of two by two ranks."""
     made = LOGS if logs is None else logs
-    line = timeline([], made, topology=Topology(world_size=4, ranks=frozenset(range(4)), communicators=GROUPS))
-    step = tuple(
-        sighting("t", at("10:00:00"), actor=Actor(rank=r), source=f"r{r}.log", member=m, group=g) for r, m, g in waiting
-    )
+    line = timeline([], made, topology=Topology(world_size=4, ranks=frozenset(range(4)), communicators=known))
+    step = tuple(sighting("t", at("10:00:00"), actor=Actor(rank=r), source=f"r{r}.log", member=m, group=g) for r, m, g in waiting)
     return call(line, "missing_member", (step, step))
 
 
 def test_missing_member_is_found_by_global_rank() -> None:
     """Member 0 of the group of ranks 2 and 3 is global rank 2, never rank 0."""
-    result = groups((3, 1, "ID 7"), (1, 1, "ID 3"), (0, 0, "ID 3"))
+    result = groups((3, 1, "ID 7"), (1, 1, "ID 3"), (0, 0, "ID 3"), known=GROUPS[:2])
     assert isinstance(result, Known)
     assert result.value == (2,)
 
@@ -152,3 +150,10 @@ def test_unread_member_is_not_missing() -> None:
 def test_group_without_init_lines_names_nobody() -> None:
     """No communicator numbers the printers like that: nothing tells the members."""
     assert isinstance(groups((3, 5, "ID 7")), Unknown)
+
+
+def test_cut_logs_without_a_world_size_miss_nobody() -> None:
+    """Where nothing tells the number of ranks and no launcher's log was read, a rank that did not report may just be cut off."""
+    result = call(world(size=None), "missing_from", (of_ranks(0, 1, 3),))
+    assert isinstance(result, Unknown)
+    assert [n.kind for n in result.needs] == ["agent"]

@@ -118,10 +118,8 @@ def test_host_of_one_node_is_not_that_of_another() -> None:
 
 def member(rank: int, number: int, host: str, group: str, *, size: int = 2) -> object:
     """Return the init line of a rank that has another number in its communicator."""
-    return sighting(
-        INIT, source=f"r{rank}.log", actor=Actor(rank=rank, host=host, pid=100 + rank), rank=number, device="0000:41:00", world=size,
-        commid=group,
-    )  # fmt: skip
+    printer = Actor(rank=rank, host=host, pid=100 + rank)
+    return sighting(INIT, source=f"r{rank}.log", actor=printer, rank=number, device="0000:41:00", world=size, commid=group)
 
 
 def test_job_of_groups_only_has_no_global_communicator() -> None:
@@ -136,7 +134,9 @@ def test_job_of_groups_only_has_no_global_communicator() -> None:
 def test_two_communicators_that_number_all_devices_alike_are_groups() -> None:
     """Without any rank of their own, members of two groups are nobody's rank."""
     seen = [
-        sighting(INIT, source=f"{host}.log", actor=Actor(host=host, pid=100 + n), rank=n, device=f"0000:4{n}:00", world=2, commid=host)
+        sighting(
+            INIT, source=f"{host}.log", actor=Actor(host=host, pid=100 + n), rank=n, device=f"0000:4{n}:00", world=2, commid=host
+        )
         for host in ("node-01", "node-02")
         for n in range(2)
     ]
