@@ -18,18 +18,19 @@ _SAGEMAKER_LOCAL: Final = re.compile(rb"(algo-\d{1,4})-[a-z0-9]{5}")
 NANOS: Final = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
 
 
-# Another role than `default` looks like what people print (`[step10]: loss`), but torchrun puts no blank behind it.
+# Another role than `default` looks like what people print (`[step10]: loss`), but torchrun puts no blank behind it. A prefix template of
+# the user's may end in one: a single blank is its, more are the line's own indentation.
 @wrapper(
     "torchrun_tee",
     "[",
     WORD,
-    rb"\[(?:default|(?!rank\d)[A-Za-z_]\w{0,63}?(?=\d{1,4}\]:(?! )))(\d{1,4})\]:",
+    rb"\[(?:default|(?!rank\d)[A-Za-z_]\w{0,63}?(?=\d{1,4}\]:(?! )))(\d{1,4})\]:(?: (?! ))?",
     "[default3]:step 10",
     "local rank, role",
 )
 def _tee(m: Match, into: Prefixes) -> None:
     into.local_rank = int(m[1])
-    into.tee = text_of(m[0][1:-2])
+    into.tee = text_of(m[0].rstrip()[1:-2])
     into.kind = "rank"
 
 

@@ -1,0 +1,1 @@
+"""Invented jobs of many ranks and hosts, each with its truth: nobody innocent may be accused."""
