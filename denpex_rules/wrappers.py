@@ -18,8 +18,8 @@ _SAGEMAKER_LOCAL: Final = re.compile(rb"(algo-\d{1,4})-[a-z0-9]{5}")
 NANOS: Final = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
 
 
-# Another role than `default` looks like what people print (`[step10]: loss`), but torchrun puts no blank behind it. A prefix template of
-# the user's may end in one: a single blank is its, more are the line's own indentation.
+# Another role than `default` looks like what people print (`[step10]: loss`), but torchrun puts no blank behind it. A prefix
+# template of the user's may end in one: a single blank is its, more are the line's own indentation.
 @wrapper(
     "torchrun_tee",
     "[",
