@@ -1,6 +1,6 @@
 """Measures `rulecheck scan` with the whole shipped pack on what no log should be: noise, one endless line, nothing at all.
 
-    python bench/robustness.py [FOLDER [PART]]
+    python bench/robustness.py [--folder FOLDER] [PART]
 
 PART chooses the inputs whose name holds it. Speed is counted in seconds of processor time, start-up included. Each case runs in
 a process of its own and must end with exit code 0 or 1, a report that is valid JSON, no traceback, and less than 300 MB of peak
@@ -9,6 +9,7 @@ memory. FOLDER (default: a temporary one) takes the inputs, some 1 GB.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -162,11 +163,15 @@ CASES: dict[str, Callable[[Path], None]] = {
 
 def main() -> int:
     """Run all cases and print the table; the exit code says whether all are well."""
-    chosen = [name for name in CASES if len(sys.argv) < 3 or sys.argv[2] in name]
+    parser = argparse.ArgumentParser(description="Scan what no log should be, and measure it.")
+    parser.add_argument("part", nargs="?", default="", help="only the inputs whose name holds this")
+    parser.add_argument("--folder", type=Path, help="where the inputs are kept (default: a temporary folder)")
+    options = parser.parse_args()
+    chosen = [name for name in CASES if options.part in name]
     failed = False
     print(f"{'input':38} {'verdict':10} {'MB/s':>7} {'seconds':>8} {'busy':>8} {'peak MB':>8}")
     with tempfile.TemporaryDirectory() as temporary:
-        root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
+        root = options.folder or Path(temporary)
         for name in chosen:
             folder = root / name.replace(" ", "_").replace(",", "")
             if not folder.exists():
