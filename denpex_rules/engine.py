@@ -20,11 +20,10 @@ from denpex_rules.finding import Explanation, Incident, Report
 from denpex_rules.places import hints_for
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
+from denpex_rules.rule import PROGRESS
 from denpex_rules.sighting import Emitter, Scan
 from denpex_rules.sources import Source, Transcoder
 from denpex_rules.timeline import Timeline
-
-PROGRESS = "lib.progress#"  # events of this building block show that a job moves on
 
 
 @frozen
