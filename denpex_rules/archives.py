@@ -28,6 +28,7 @@ BLOCK: Final = 512
 
 _USTAR: Final = slice(257, 262)
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+# zipfile says NotImplementedError of a compression that it does not know, and RuntimeError of an encrypted member.
 _BROKEN: Final = (*DAMAGE, tarfile.TarError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError, OverflowError)
 _SUFFIXES: Final = (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz", ".zst")
 

@@ -207,7 +207,7 @@ def _host(expression: Expression | None, scope: Scope) -> str | None:
 
 def _all_lacks(node: Node, context: Context, *, root: bool) -> list[Lack]:
     lacks = list(node.finding.lacks)
-    if root and context.roles.get(node.finding.rule.cls) == "symptom" and not node.finding.initiators:
+    if root and context.roles.get(node.finding.rule.cls) == "symptom":  # a named rank is not yet a cause
         lacks += _of_causes(node.finding, context)
     unique: dict[Need, Lack] = {}
     for lack in lacks:
@@ -232,7 +232,9 @@ def _of_causes(symptom: Finding, context: Context) -> list[Lack]:
         why = f"it would show {_some(names)}"
         lo, hi = _around(start, spans[kind])
         lacks += [Lack(need, why) for need in _unread(kind, timeline, lo, hi)]
-    return lacks
+    suspected = {s.host for s in (*symptom.initiators, *symptom.candidates)} - {None}
+    # What says most stands first: the suspect's own host, and there the kernel, which tells of devices.
+    return sorted(lacks, key=lambda lack: (lack.need.host not in suspected, lack.need.kind != "kernel"))
 
 
 def _around(start: Instant, span: int) -> tuple[int | None, int | None]:

@@ -133,3 +133,14 @@ def test_missing_path_is_a_usage_error(program: Program) -> None:
     """A path that does not exist is refused by name."""
     with pytest.raises(UsageError, match=r"nowhere\.log"):
         scan(["nowhere.log"], program)
+
+
+def test_named_rank_without_a_cause_still_lacks_its_hosts_kernel_log(program: Program) -> None:
+    """Without any kernel log a rank is likely at most, and the first missing fact is its host's kernel log around the stall."""
+    ranks = {name: data for name, data in logs().items() if name.startswith("rank")}
+    (incident, *_) = scan_bytes(ranks, program).incidents
+    assert incident.cls == "collective.timeout"
+    assert {s.certainty for s in incident.initiators} <= {"likely"}
+    first = incident.missing[0]
+    assert first.fact.startswith("the kernel log of host node-02 from 2026-11-30T09:54:11.979Z to 2026-11-30T10:05:12")
+    assert first.command.startswith("ssh node-02 journalctl -k")
