@@ -8,12 +8,14 @@ from typing import Final
 
 from attrs import fields_dict
 
-from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
+from denpex_rules.clock import MAX, MIN, SECOND, Instant, whole_seconds
 from denpex_rules.record import Line
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import MAX_RUNS, NOBODY, Activity, Actor, Emitter
 
 FRAMES: Final = 8  # clocks of one emitter that are told apart; lines of further ones count as untimed
+
+Frame = tuple[str, str, bool]  # as Instant.frame
 
 _PARTS: Final = tuple(fields_dict(Actor))
 
@@ -21,58 +23,57 @@ _PARTS: Final = tuple(fields_dict(Actor))
 class Runs:
     """Disjoint closed intervals in time order, further than `floor` ns apart; robust to stamps out of order."""
 
-    def __init__(self) -> None:
+    def __init__(self, frame: Instant) -> None:
+        """Begin without any; `frame` is an instant of their clock."""
         self.floor = SECOND
         self.lines = 0
-        self.last = UNKNOWN
-        self._los: list[int] = []
-        self._his: list[int] = []
+        self.frame = frame
+        self.los: list[int] = []
+        self.his: list[int] = []
 
-    def add(self, instant: Instant, limit: int) -> None:
-        """Add the interval of one line; when there are more than `limit` runs, the floor doubles until they are fewer."""
-        self.lines += 1
-        self.last = instant
-        lo, hi = instant.lo, instant.hi
-        if self._los and self._los[-1] <= lo <= self._his[-1] + self.floor:
-            self._his[-1] = max(self._his[-1], hi)
+    def add(self, lo: int, hi: int, limit: int) -> None:
+        """Add an interval; when there are more than `limit` runs, the floor doubles until they are fewer."""
+        los, his = self.los, self.his
+        if los and los[-1] <= lo <= his[-1] + self.floor:
+            his[-1] = max(his[-1], hi)
         else:
             self._insert(lo, hi)
             self.shrink(limit)
 
     def __len__(self) -> int:
-        return len(self._los)
+        return len(self.los)
 
     def shrink(self, limit: int) -> None:
         """Double the floor until there are at most `limit` runs."""
-        while len(self._los) > limit:
+        while len(self.los) > limit:
             self._coarsen()
 
     def intervals(self) -> tuple[tuple[int, int], ...]:
         """Return the runs in time order."""
-        return tuple(zip(self._los, self._his, strict=True))
+        return tuple(zip(self.los, self.his, strict=True))
 
     def _insert(self, lo: int, hi: int) -> None:
         """Put an interval in its place and merge it with the runs that it comes close to."""
-        at = bisect_left(self._los, lo)
-        if at and self._his[at - 1] + self.floor >= lo:
+        at = bisect_left(self.los, lo)
+        if at and self.his[at - 1] + self.floor >= lo:
             at -= 1
         end = at
-        while end < len(self._los) and self._los[end] - self.floor <= hi:
-            lo, hi = min(lo, self._los[end]), max(hi, self._his[end])
+        while end < len(self.los) and self.los[end] - self.floor <= hi:
+            lo, hi = min(lo, self.los[end]), max(hi, self.his[end])
             end += 1
-        self._los[at:end] = [lo]
-        self._his[at:end] = [hi]
+        self.los[at:end] = [lo]
+        self.his[at:end] = [hi]
 
     def _coarsen(self) -> None:
         self.floor *= 2
-        los, his = self._los, self._his
-        self._los, self._his = [], []
+        los, his = self.los, self.his
+        self.los, self.his = [], []
         for lo, hi in zip(los, his, strict=True):
-            if self._his and lo <= self._his[-1] + self.floor:
-                self._his[-1] = max(self._his[-1], hi)
+            if self.his and lo <= self.his[-1] + self.floor:
+                self.his[-1] = max(self.his[-1], hi)
             else:
-                self._los.append(lo)
-                self._his.append(hi)
+                self.los.append(lo)
+                self.his.append(hi)
 
 
 class Presence:
@@ -81,7 +82,7 @@ class Presence:
     def __init__(self) -> None:
         self._lines = 0
         self._kinds: Counter[Kind] = Counter()
-        self._frames: dict[tuple[str, str, bool], Runs] = {}
+        self._frames: dict[Frame, Runs] = {}
         self._actor = NOBODY
         self._disputed: set[str] = set()
         self._seen = NOBODY
@@ -89,22 +90,40 @@ class Presence:
 
     def add(self, line: Line, limit: int = MAX_RUNS) -> None:
         """Count one line; `limit` bounds the runs of each clock."""
-        self._lines += 1
+        self.count(line, 1)
+        instant = line.instant
+        if instant.lo > MIN and instant.hi < MAX:
+            self.spoke(whole_seconds(instant), limit)
+
+    def count(self, line: Line, lines: int) -> None:
+        """Count lines of one kind and actor."""
+        self._lines += lines
         if line.kind is not None:
-            self._kinds[line.kind] += 1
+            self._kinds[line.kind] += lines
         if line.actor is not self._seen and line.actor != self._seen:
             self._claim(line.actor)
-        instant = line.instant
-        if instant.lo <= MIN or instant.hi >= MAX:
-            return
+
+    def spoke(self, seconds: Instant, limit: int) -> None:
+        """Take the time of a line that was counted, in whole seconds."""
+        runs = self.clock(seconds)
+        if runs is not None:
+            before = len(runs)
+            runs.add(seconds.lo, seconds.hi, limit)
+            runs.lines += 1
+            self.runs += len(runs) - before
+
+    def clock(self, instant: Instant) -> Runs | None:
+        """Return the runs of the clock that an instant is of; None where there are too many clocks."""
         runs = self._frames.get(instant.frame)
-        if runs is None:
-            if len(self._frames) == FRAMES:
-                return
-            runs = self._frames[instant.frame] = Runs()
-        before = len(runs)
-        runs.add(instant, limit)
-        self.runs += len(runs) - before
+        if runs is None and len(self._frames) < FRAMES:
+            runs = self._frames[instant.frame] = Runs(whole_seconds(instant))
+        return runs
+
+    def recount(self) -> int:
+        """Count the runs anew after some were added elsewhere, and return by how many they grew."""
+        before = self.runs
+        self.runs = sum(map(len, self._frames.values()))
+        return self.runs - before
 
     def shrink(self, limit: int) -> None:
         """Keep at most `limit` runs of each clock."""
@@ -128,7 +147,7 @@ class Presence:
                 rest,
                 runs.floor,
                 runs.intervals(),
-                runs.last,
+                runs.frame,
             )
             for runs, rest in zip(frames, (untimed, *(0 for _ in frames[1:])), strict=True)
         )

@@ -99,6 +99,13 @@ def order(a: Instant, b: Instant, skew: int = 0) -> Order:
     return Order.UNCERTAIN
 
 
+def whole_seconds(instant: Instant) -> Instant:
+    """Return the whole seconds that an instant touches: bounds rounded outwards, at least one second."""
+    lo = instant.lo if instant.lo <= MIN else instant.lo // SECOND * SECOND
+    hi = instant.hi if instant.hi >= MAX else max(-(-instant.hi // SECOND) * SECOND, lo + SECOND)
+    return evolve(instant, lo=lo, hi=hi)
+
+
 _DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d)")
 
 

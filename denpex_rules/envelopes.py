@@ -43,6 +43,7 @@ _CONTAINER: Final = ("container", "container_name", "containerName", "k8s.contai
 _PID: Final = ("pid", "process", "process_id", "process.pid")
 _NAME: Final = ("logger", "name", "logger_name", "module")
 _CAUSE: Final = ("exception", "exc_info", "exc_text", "error", "err", "traceback", "stack", "stack_trace", "stacktrace")
+_SAGEMAKER: Final = re.compile(r"(?:^|/)(algo-\d{1,4})-\d{10}$")
 _HOST_FORM: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,254}")
 
 
@@ -296,6 +297,29 @@ def _loki(record: Record, into: Prefixes) -> bytes | None:
 
 
 @_shape(
+    "cloudwatch_insights",
+    "@message @timestamp",
+    '{"@timestamp": "2026-11-30 10:04:10.123", "@message": "step 10", "@logStream": "job/algo-1-1796033000"}',
+    "stream's name, SageMaker's host; arrival time without zone (a row of the CSV file)",
+)
+def _insights(record: Record, into: Prefixes) -> bytes | None:
+    message = _text(record["@message"])
+    if message is not None:
+        into.arrival(instant(record["@timestamp"]))
+        _log_stream(_first(record, ("@logStream", "@log")), into)
+    return message
+
+
+def _log_stream(name: Any, into: Prefixes) -> None:
+    """Take the name of a log stream; SageMaker's holds the host."""
+    if isinstance(name, str):
+        into.ident = name
+        machine = _SAGEMAKER.search(name)
+        if machine:
+            into.host = machine[1]
+
+
+@_shape(
     "cloudwatch",
     "message timestamp ingestionTime",
     '{"timestamp": 1796033050123, "message": "step 10", "ingestionTime": 1796033052000}',
@@ -305,13 +329,13 @@ def _loki(record: Record, into: Prefixes) -> bytes | None:
     "cloudwatch_filter",
     "message timestamp logStreamName",
     '{"logStreamName": "job/algo-1-1796033000", "timestamp": 1796033050123, "message": "step 10"}',
-    "stream's name; arrival time",
+    "stream's name, SageMaker's host; arrival time",
 )
 def _cloudwatch(record: Record, into: Prefixes) -> bytes | None:
     message = _text(record["message"])
     if message is not None:
         into.arrival(instant(record["timestamp"]))
-        into.ident = str(record.get("logStreamName") or into.ident)
+        _log_stream(record.get("logStreamName"), into)
     return message
 
 

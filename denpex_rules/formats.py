@@ -7,7 +7,7 @@ know (a weak wrapper, a launcher whose tasks are nodes) is decided once for a so
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -17,12 +17,13 @@ from denpex_rules import envelopes, stamps
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.hosts import HOSTS
 from denpex_rules.leaves import LEAVES
+from denpex_rules.lineformat import compiled
 from denpex_rules.loggers import LOGGERS
-from denpex_rules.marks import continues, kind_at, own_words, severity_at
-from denpex_rules.prefix import ISO, ZONE, ZONED, Format, Prefixes, host_of
-from denpex_rules.record import NO_HINTS, Hints, Line
+from denpex_rules.marks import continues, kind_at, own_words, plain, severity_at
+from denpex_rules.prefix import CLOCK, ISO, MONTH, ZONE, ZONED, Format, Match, Prefixes, host_of
+from denpex_rules.record import NO_HINTS, Hints, Line, LineFormat
 from denpex_rules.rule import Kind
-from denpex_rules.sighting import Actor
+from denpex_rules.sighting import NOBODY, Actor
 from denpex_rules.wrappers import NANOS, WRAPPERS
 
 FORMATS: Final[tuple[Format, ...]] = HOSTS + WRAPPERS + LEAVES + LOGGERS
@@ -32,6 +33,9 @@ _ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x
 _ISO: Final = re.compile(ISO + rb"(?:" + ZONE + rb")?")
 _BEHIND_ZONE: Final = (ZONED, NANOS, b"(?<=,")  # how patterns begin that ask for a zone in the stamp before them
 _BRACKET: Final = ord("[")
+_ANY: Final = -1  # in place of a byte that a pattern needs: it needs none for certain
+_ESCAPE, _RETURN, _BRACE, _BAR, _PAREN, _SLASH, _SEMICOLON, _FIRST_OF_MARK = b"\x1b\r{|(/;\xef"
+_SHORT: Final = 4096  # bytes of a line that are searched in no time
 _END: Final = 256  # what "the next byte" is at the end of a line
 _BARE: Final = frozenset({"iso", "iso_bracket", "syslog_stamp"})  # a stamp alone: what it stands in front of may say more
 _NO_EMITTER: Final = _BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
@@ -39,56 +43,65 @@ _JSON: Final = b'{"'  # how an object begins, where it isn't a Python dict
 _BEFORE_JSON: Final = _BARE | {"json"}  # leaves that a JSON record can stand behind, and the one that is its own beginning
 _EVERY_LINE: Final = frozenset({"glog", "vllm"})  # loggers that put their prefix on every line of a record
 
-# Where a record can begin inside a line: behind a carriage return, behind a progress bar, at a rank's or c10d's own prefix.
+# Where a record can begin inside a line: behind a carriage return, behind a progress bar, at a rank's or c10d's own prefix, at
+# a kernel's line that an alert quotes.
 _GLUED: Final = re.compile(
     rb"\r+|(?:it/s|s/it)[^\]\r\n]{0,400}\](?=[^\s\r])|"
+    rb"(?<= )(?=" + MONTH + rb" [ \d]\d " + CLOCK + rb" [\w.-]{1,255} kernel: \[)|"
     rb"\[(?:rank\d{1,7}\]:|[IWEFC](?:\d{3,4} \d\d:\d\d:\d\d\.\d{9})? [\w./-]{1,100}\.(?:cpp|cc|cu|hpp|h):\d{1,7}\] )",
 )
-_OPENS: Final = re.compile(rb"\[[IWEFC][\d ]")  # c10d's prefix
+_OPENS: Final = re.compile(rb"\[(?:[IWEFC][\d ]|rank)|kernel: \[")  # c10d's prefix, a rank's, the kernel's
+_MARK: Final = b"\xef\xbb\xbf"  # a file's first line may stand behind its byte order mark
 # What consoles, pastes and test runners put in front of a line; too weak to be a wrapper where nothing stands behind it.
 _QUOTE: Final = re.compile(rb" {0,4}[>*|]{1,2}[ >*|]{0,8}|[A-Za-z0-9][\w.-]{0,64} {1,40}\| |std(?:out|err): ")
+_QUOTES: Final = frozenset({b">", b"*", b"s"})  # what a quote without a bar begins with
 _GAP: Final = re.compile(rb"[ |]{0,3}")
 _TRACEBACK: Final = b"Traceback (most recent call last)"  # also behind a progress bar or a server's own words
 _REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
 
 
-_Cells = tuple[tuple[Format, ...], ...]
+# What is tried at one place, in this order: a byte that the line must have, the pattern, the format.
+_Cell = tuple[tuple[int, Callable[[bytes, int], Match | None], Format], ...]
+_Cells = tuple[_Cell, ...]
 
 
 @frozen
 class _Tables:
-    """The formats to try, by stem and by the byte that follows the stem."""
+    """What to try, by stem and by the byte that follows the stem."""
 
     plain: _Cells
     bracket: _Cells
     iso: _Cells
     iso_local: _Cells  # behind a stamp without a zone
     iso_bracket: _Cells
+    own: tuple[Format, ...]  # that users and plug-ins describe: tried first
 
 
 @lru_cache(maxsize=64)
-def _tables(weak: frozenset[str]) -> _Tables:
-    def table(stem: str) -> tuple[tuple[Format, ...], ...]:
+def _tables(weak: frozenset[str], own: tuple[LineFormat, ...] = (), *, short: bool = True) -> _Tables:
+    """Return what to try on a short line. In a long one of many records it is not worth looking for a byte each time."""
+
+    def table(stem: str, unless: tuple[bytes, ...] = ()) -> _Cells:
         live = [f for f in FORMATS if f.stem == stem and (f.role != "weak" or f.name in weak)]
         # With a weak wrapper enabled by evidence from the whole file it goes first: `[3] ` is then the launcher's.
         live.sort(key=lambda f: f.role != "weak")
-        by_byte = [tuple(f for f in live if byte in f.starts) for byte in range(_END)]
-        return (*by_byte, tuple(f for f in live if f.name == "iso"))
+        live = [f for f in live if not (unless and f.pattern.pattern.startswith(unless))]
+        rows = [(f.needs if short and f.needs is not None else _ANY, f.pattern.match, f) for f in live]
+        by_byte = [tuple(row for row in rows if byte in row[2].starts) for byte in range(_END)]
+        return (*by_byte, tuple(row for row in rows if row[2].name == "iso"))
 
-    iso = table("iso")
-    local = tuple(tuple(f for f in cell if not f.pattern.pattern.startswith(_BEHIND_ZONE)) for cell in iso)
-    return _Tables(table(""), table("["), iso, local, table("[iso"))
+    own_first = tuple(f for form in own for f in compiled(form))
+    return _Tables(table(""), table("["), table("iso"), table("iso", _BEHIND_ZONE), table("[iso"), own_first)
 
 
 @lru_cache(maxsize=4096)
-def _actor(
-    rank: int | None,
-    local_rank: int | None,
-    host: str | None,
-    pid: int | None,
-    hinted: Actor,
-) -> Actor:
-    return Actor(rank=rank, local_rank=local_rank, host=host, pid=pid).merge(hinted)
+def _actor(rank: int | None, local_rank: int | None, host: str | None, pid: int | None) -> Actor:
+    return Actor(rank=rank, local_rank=local_rank, host=host, pid=pid)
+
+
+@lru_cache(maxsize=4096)
+def _merged(own: Actor, hinted: Actor) -> Actor:
+    return own.merge(hinted)
 
 
 def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
@@ -98,24 +111,25 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
         line: the bytes between two newlines; anything at all is accepted.
         hints: what the source's place claims; the line's own claims go before them.
     """
-    if b"\x1b" in line:
+    if _ESCAPE in line:
         line = _ANSI.sub(b"", line)
-    line = line.rstrip(b"\r") if line.endswith(b"\r") else line
-    into = Prefixes(hints)
-    tables = _tables(hints.wrappers)
     start = 0
-    first = line[:1]
-    if first == b"\r":
+    returns = _RETURN in line
+    if returns:
+        line = line.rstrip(b"\r")
         start = len(line) - len(line.lstrip(b"\r"))
-    elif first == b"\xef" and line.startswith(b"\xef\xbb\xbf"):
-        start = 3  # a file's first line behind its byte order mark
+    if _FIRST_OF_MARK in line and line.startswith(_MARK):
+        start = len(_MARK)
+    into = Prefixes(hints)
+    tables = _tables(hints.wrappers, hints.formats)
     start = _prefixes(line, start, into, tables)
-    if _JSON in line:
+    if _BRACE in line and _JSON in line:
         line, start = _unwrapped(line, start, into, tables)
-    if not into.layout and (b"|" in line or line[:1] in b">*s"):
+        returns = _RETURN in line
+    if not into.layout and (_BAR in line or line[:1] in _QUOTES):
         start = _unquoted(line, start, into, tables)
     behind = max(start, into.end)
-    if line.find(b"\r", behind) >= 0 or (line.find(b"[", behind) >= 0 and _may_be_glued(line, behind)):
+    if (returns and line.find(b"\r", behind) >= 0) or (_BRACKET in line and _may_be_glued(line, behind)):
         _glued(line, behind, into, tables)
     return _finish(line[start:] if start else line, into.end - start if into.leaf else 0, into, hints)
 
@@ -141,7 +155,8 @@ def _prefixes(line: bytes, position: int, into: Prefixes, tables: _Tables) -> in
     """Read prefixes from `position` inwards and return where the text starts: behind the wrappers, at the leaf."""
     start = position
     for _ in range(DEPTH):
-        found = _next(line, position, into, tables)
+        found = _own(line, position, into, tables) if tables.own else None
+        found = found or _next(line, position, into, tables)
         if found is None:
             break
         form, end = found
@@ -177,9 +192,21 @@ def _next(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[
             if found:
                 return found
         candidates = tables.plain[first]
-    for form in candidates:
-        match = form.pattern.match(line, position)
+    for needs, matches, form in candidates:
+        if needs >= 0 and needs not in line:
+            continue
+        match = matches(line, position)
         if match is not None and (form.role != "leaf" or into.kind != "kernel"):
+            form.read(match, into)
+            return form, match.end()
+    return None
+
+
+def _own(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[Format, int] | None:
+    """Return the format of a user's or a plug-in's own that stands at `position` and where it ends."""
+    for form in tables.own:
+        match = form.pattern.match(line, position)
+        if match is not None:
             form.read(match, into)
             return form, match.end()
     return None
@@ -192,9 +219,8 @@ def _stamped(line: bytes, position: int, into: Prefixes, zoned: _Cells, local: _
         return None
     end = stamp.end()
     table = zoned if stamp[3] else local
-    for form in table[line[end] if end < len(line) else _END]:
-        match = form.pattern.match(line, end)
-        if match is not None:
+    for needs, matches, form in table[line[end] if end < len(line) else _END]:
+        if (needs < 0 or needs in line) and (match := matches(line, end)) is not None:
             instant = stamps.iso(stamp[1], stamp[2], stamp[3])
             into.time(stamps.arrival(instant) if into.arrives else instant)
             form.read(match, into)
@@ -217,7 +243,9 @@ def _unquoted(line: bytes, start: int, into: Prefixes, tables: _Tables) -> int:
 
 def _may_be_glued(line: bytes, start: int) -> bool:
     """Whether a bracket behind `start` can begin a record, or end a progress bar: much faster to see than where it does."""
-    return b"[rank" in line or b"it/s" in line or b"s/it" in line or _OPENS.search(line, start) is not None
+    if _OPENS.search(line, start) is not None:
+        return True
+    return _SLASH in line and line.find(b"[", start) >= 0 and (line.find(b"it/s") >= 0 or line.find(b"s/it") >= 0)
 
 
 def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
@@ -226,6 +254,8 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
     Where the line has no leaf of its own, the last record that is found gives time, severity and actor. Two ranks in one
     line give none: nothing tells whose words are whose.
     """
+    if len(line) > _SHORT:
+        tables = _tables(into.hints.wrappers, into.hints.formats, short=False)
     ranks = {into.rank} - {None}
     last = None
     mark = _GLUED.search(line, start)
@@ -236,7 +266,7 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
         if inner.stamp is not None or inner.severity is not None or inner.rank is not None:
             ranks |= {inner.rank} - {None}
             last = inner
-        mark = _GLUED.search(line, max(mark.end(), begin, inner.end))
+        mark = _GLUED.search(line, max(mark.start() + 1, mark.end(), begin, inner.end))
     if last is None:
         return
     first = into.stamp
@@ -251,20 +281,24 @@ def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
 def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
     """Put together what the prefixes, the text from `after` on and the source's hints say."""
     open_ended = into.kind != "kernel" and (not into.leaf or into.layout[-1] in _NO_EMITTER)
-    said = _said(text, after, into) if open_ended else None
+    ordinary = (open_ended or not into.leaf or into.severity is None) and plain(text, after)
+    if ordinary and not into.layout and into.severity is None and not (_names_host(text) or _shows_error(text, hints.kind)):
+        return Line(text, "", _who(into, hints.kind, hints), UNKNOWN, None, hints.kind)  # most lines of most logs
+    said = _said(text, None if ordinary else after, into) if open_ended and (after or not ordinary) else None
     kind = said or into.kind or (hints.kind if not (into.program and hints.kind == "kernel") else None)
     severity = into.severity
     if said == "kernel" and into.leaf:
         severity = None  # `INFO: task … blocked` is the kernel's word, not a level
-    if severity is None:
+    if severity is None and not ordinary:
         severity = severity_at(text, after)
-    if severity is None and (_TRACEBACK in text or (kind == "kernel" and b"*ERROR*" in text)):
+    if severity is None and _shows_error(text, kind):
         severity = "error"
-    if severity == "error" and (into.rank is None or into.host is None) and not into.several and kind in (None, "rank"):
+    telling = severity == "error" or (severity is None and _names_host(text))
+    if telling and (into.rank is None or into.host is None) and not into.several and kind in (None, "rank"):
         kind = _own_words(text, after, into) or kind
     indented = into.leaf and into.layout[-1] in _EVERY_LINE and text.startswith(b"  ", after)
-    head = into.whole or not (indented if into.leaf else continues(text, 0))
-    repeated = _REPEATED.search(text) if into.process and b"[repeated " in text else None
+    head = into.whole or not (indented or into.row if into.leaf else not ordinary and continues(text, 0))
+    repeated = _REPEATED.search(text) if into.process and _BRACKET in text else None
     return Line(
         text,
         "" if hints.process or not into.layout else _label(into, kind, hints),
@@ -276,7 +310,18 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
         int(repeated[1]) if repeated else 0,
         into.layout,
         into.partial,
+        after,
     )
+
+
+def _names_host(text: bytes) -> bool:
+    """Whether a line without a level may name its printer's host in its own words."""
+    return _SEMICOLON in text and text.find(b" ; hostname=") >= 0
+
+
+def _shows_error(text: bytes, kind: Kind | None) -> bool:
+    """Whether a line without a level shows an error somewhere inside: a traceback behind other words, a driver's mark."""
+    return (_PAREN in text and text.find(_TRACEBACK) >= 0) or (kind == "kernel" and text.find(b"*ERROR*") >= 0)
 
 
 def _own_words(text: bytes, after: int, into: Prefixes) -> Kind | None:
@@ -289,8 +334,11 @@ def _own_words(text: bytes, after: int, into: Prefixes) -> Kind | None:
     return "rank" if rank or host else None
 
 
-def _said(text: bytes, after: int, into: Prefixes) -> Kind | None:
-    """Return the kind that the emitter's own token gives; a rank's prefix or another program's name in front of it wins."""
+def _said(text: bytes, after: int | None, into: Prefixes) -> Kind | None:
+    """Return the kind that the emitter's own token gives, at the start or at `after`.
+
+    A rank's prefix or another program's name in front of it wins.
+    """
     if into.tee or into.rank is not None:
         return None
     kind = kind_at(text, 0) or (kind_at(text, after) if after else None)
@@ -299,7 +347,9 @@ def _said(text: bytes, after: int, into: Prefixes) -> Kind | None:
 
 def _label(into: Prefixes, kind: Kind | None, hints: Hints) -> str:
     """Return what tells the line's emitter from others in its source: the place around, the launcher's task, the process itself."""
-    label = into.tee or into.tag or into.process or ("agent" if kind == "agent" and into.leaf else "")
+    label = into.tee or into.tag or into.process or ("agent" if kind == "agent" and into.leaf and not into.row else "")
+    if into.task is None and not into.ident and not into.stream:
+        return label
     if into.task is not None:
         task = f"task{into.task}"
         label = f"{task} {label}" if label and (into.tee or not hints.task_rank) else task
@@ -321,7 +371,8 @@ def _who(into: Prefixes, kind: Kind | None, hints: Hints) -> Actor:
     hinted = hints.actor
     if (hinted.rank is not None or hinted.local_rank is not None) and (not own or into.several):
         hinted = evolve(hinted, rank=None, local_rank=None)
-    return _actor(rank, into.local_rank, into.host, into.pid, hinted)
+    actor = _actor(rank, into.local_rank, into.host, into.pid)
+    return actor if hinted is NOBODY else _merged(actor, hinted)
 
 
 def _when(into: Prefixes) -> Instant:
@@ -337,6 +388,13 @@ ENOUGH: Final = 5  # lines from which on a weak wrapper can be told from text
 ENOUGH_ALIKE: Final = 20  # the same, where all lines carry one label
 
 
+def message(text: bytes) -> bytes:
+    """Return what a peeled text says behind its leaf: behind the process's own stamp, level and place in its source."""
+    into = Prefixes(NO_HINTS)
+    start = _prefixes(text, 0, into, _tables(frozenset()))
+    return text[max(start, into.end) :]
+
+
 def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
     """Return the hints with what only many lines tell: weak wrappers that the source uses, and what its launchers are like.
 
@@ -347,18 +405,21 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
         sample: the first lines of the source, some 200 of them.
         hints: what the source's place claims.
     """
-    lines = [clean for line in sample if (clean := _within(_ANSI.sub(b"", line).strip(b"\r\n"), hints)).strip()]
+    whole = [_ANSI.sub(b"", line).strip(b"\r\n") for line in sample]
+    lines = [clean for line in whole if (clean := _within(line, hints)).strip()]
     used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
     hints = evolve(hints, wrappers=hints.wrappers | used)
-    hints = evolve(hints, tagged=any(_is_tagged(line, hints) for line in lines))
-    if hints.task_rank and any(_is_node(line, hints) for line in lines):
+    hints = evolve(hints, tagged=any(_is_tagged(line, hints) for line in whole))
+    if hints.task_rank and any(_is_node(line, hints) for line in whole):
         hints = evolve(hints, task_rank=False)
     return hints
 
 
 def _within(line: bytes, hints: Hints) -> bytes:
-    """Return what stands inside the JSON record that a line is; another line as it is."""
-    return _unwrapped(line, 0, Prefixes(hints), _tables(hints.wrappers))[0]
+    """Return what stands inside the JSON record that a line is and behind the wrappers that are sure; another line as it is."""
+    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
+    line, start = _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
+    return line[start:]
 
 
 def _uses(form: Format, lines: list[bytes]) -> bool:
@@ -376,18 +437,26 @@ def _uses(form: Format, lines: list[bytes]) -> bool:
 
 
 def _is_tagged(line: bytes, hints: Hints) -> bool:
-    into = Prefixes(hints)
-    _prefixes(line, 0, into, _tables(hints.wrappers))
+    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
+    _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
     return bool(into.tee)
 
 
 def _is_node(line: bytes, hints: Hints) -> bool:
-    into = Prefixes(hints)
-    start = _prefixes(line, 0, into, _tables(hints.wrappers))
+    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
+    line, start = _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
     if into.task is None:
         return False
     agent = into.kind == "agent" or _said(line[start:], 0, into) == "agent"
     return bool(into.tee) or agent or into.rank not in {None, into.task}
+
+
+_ENDS: Final = frozenset(f.name for f in FORMATS if f.role == "leaf") - _BARE
+
+
+def ends(layout: tuple[str, ...]) -> bool:
+    """Whether no further prefix can stand behind those of a layout: they end with a leaf that is more than a stamp."""
+    return bool(layout) and layout[-1] in _ENDS
 
 
 def describe() -> list[tuple[str, str, str]]:

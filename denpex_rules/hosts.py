@@ -10,12 +10,13 @@ from denpex_rules import stamps
 from denpex_rules.prefix import (
     CLOCK,
     CTIME,
+    DAYS,
     DIGIT,
     HOST,
     ISO,
     LOWER,
     MONTH,
-    UPPER,
+    MONTHS,
     ZONE,
     ZONED,
     Match,
@@ -86,7 +87,7 @@ def take_program(into: Prefixes, host: bytes, ident: bytes, pid: bytes | None) -
 @wrapper(
     "journal_bsd",
     "",
-    UPPER + b"<1",
+    MONTHS + DIGIT + b"<",
     rb"(?:<(\d{1,3})>)?(" + MONTH + rb"|1?\d\xe6\x9c\x88) {1,2}(\d{1,2}) (" + CLOCK + rb")(?:\.(\d{1,9}))? " + _IDENT,
     "Nov 30 10:04:10 node-07 kernel: message",
     "time without year, host, program, pid",
@@ -126,7 +127,7 @@ def _journal_iso_bare(m: Match, into: Prefixes) -> None:
 @wrapper(
     "journal_full",
     "",
-    UPPER,
+    DAYS,
     rb"[A-Z][a-z]{2} (\d{4}-\d\d-\d\d " + CLOCK + rb")(?:\.\d{1,6})? ([A-Z]{2,5}|[+-]\d\d(?::?\d\d)?) " + _IDENT,
     "Mon 2026-11-30 10:04:10 UTC node-07 kernel: message",
     "time, host, program, pid",
@@ -213,7 +214,7 @@ def _dmesg_level(m: Match, into: Prefixes) -> None:
     _dmesg(m, into)
 
 
-@wrapper("dmesg_ctime", "[", UPPER, rb"\[" + CTIME + rb"\] ", "[Mon Nov 30 10:04:10 2026] message", "time without zone; kernel")
+@wrapper("dmesg_ctime", "[", DAYS, rb"\[" + CTIME + rb"\] ", "[Mon Nov 30 10:04:10 2026] message", "time without zone; kernel")
 def _dmesg_ctime(m: Match, into: Prefixes) -> None:
     into.time(stamps.named(m[1], m[2].strip(), m[3], None, m[4]))
     _kernel(into)
@@ -227,7 +228,7 @@ def _dmesg_iso(_m: Match, into: Prefixes) -> None:
 @wrapper(
     "dmesg_human",
     "[",
-    UPPER + b" ",
+    MONTHS + b" ",
     rb"\[(?:(" + MONTH + rb")(\d\d?) (\d\d:\d\d)| {0,20}\+\d{1,10}\.\d{6})\] ",
     "[Nov30 10:04] message",
     "time to the minute; kernel",

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from denpex_rules import stamps
-from denpex_rules.prefix import CLOCK, DIGIT, HOST, MONTH, UPPER, WORD, Match, Prefixes, Registry, host_of, text_of
+from denpex_rules.prefix import CLOCK, DIGIT, HOST, MONTH, MONTHS, UPPER, WORD, Match, Prefixes, Registry, host_of, text_of
 
 _FORMATS: Final = Registry()
 leaf = partial(_FORMATS.add, "leaf")
@@ -17,7 +17,10 @@ _OWN_RANK = rb"(?:\[Rank (\d{1,7})\] |\[PG [^\]\n]{0,120}\(default_pg\) Rank (\d
 _NCCL = rb"([^\s:\[\]]{1,255}):(\d{1,10}):\d{1,10} (?:\[\d{1,7}\] )?[^\n]{0,160}?NCCL (WARN|INFO|TRACE|CALL|ABORT)\b"
 
 # The agent's own modules; `errors` runs in the workers too, and its handler prints there.
-AGENT_MODULES: Final = re.compile(rb"torch[./]distributed[./](?:elastic|launcher|run\b|launch\b)(?![./]multiprocessing[./]errors)")
+AGENT_MODULES: Final = re.compile(
+    rb"torch[./]distributed[./](?:elastic|launcher|run\b|launch\b)(?![./]multiprocessing[./]errors)|"
+    rb"\blaunch_utils\.py\b"  # Paddle's
+)
 
 
 def claim(rank: bytes | None, into: Prefixes) -> None:
@@ -31,7 +34,8 @@ def claim(rank: bytes | None, into: Prefixes) -> None:
 def module(name: bytes, into: Prefixes) -> None:
     """Take the kind of a Python logger: the agent by its modules, unless a rank's prefix is in front; else a job's process."""
     if into.kind != "rank":
-        into.kind = "agent" if AGENT_MODULES.search(name) else into.kind or "rank"
+        agent = (name.find(b"torch") >= 0 or name.find(b"launch") >= 0) and AGENT_MODULES.search(name)
+        into.kind = "agent" if agent else into.kind or "rank"
 
 
 @leaf(
@@ -233,9 +237,23 @@ def _ascend(m: Match, into: Prefixes) -> None:
 
 
 @leaf(
+    "torch_failure",
+    "",
+    b" ",
+    rb" {2}time {6}: (\d{4}-\d\d-\d\d)_(" + CLOCK + rb")$",
+    "  time      : 2026-11-30_10:04:10",
+    "time of a failure in the launcher's box, without zone",
+)
+def _failure(m: Match, into: Prefixes) -> None:
+    into.time(stamps.iso(m[1] + b" " + m[2]))
+    into.kind = "agent"
+    into.row = True
+
+
+@leaf(
     "fabricmanager",
     "[",
-    UPPER,
+    MONTHS,
     rb"\[(" + MONTH + rb") (\d\d) (\d{4}) (" + CLOCK + rb")\] \[([A-Z]{1,12})\] \[tid \d{1,20}\] ",
     "[Nov 30 2026 10:04:10] [ERROR] [tid 841] message",
     "time without zone, severity; fabric",

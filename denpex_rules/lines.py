@@ -66,6 +66,17 @@ class LineSplitter:
         self._ends(len(chunk) - position, found)
         return found
 
+    @property
+    def begun(self) -> bool:
+        """Whether the first bytes of a line were fed, and not yet its end."""
+        return self._begun
+
+    def skip(self, lines: int, size: int) -> None:
+        """Take whole lines as read that were read elsewhere; only where no line is begun."""
+        self.lines += lines
+        self.bytes += size
+        self._start = self.bytes
+
     def finish(self) -> list[PhysicalLine]:
         """Return the last line, where no newline ended it."""
         return [self._line()] if self._begun else []

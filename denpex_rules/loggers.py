@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from denpex_rules import stamps
+from denpex_rules.clock import Instant
 from denpex_rules.leaves import claim, module
 from denpex_rules.prefix import (
     CLOCK,
@@ -14,7 +16,10 @@ from denpex_rules.prefix import (
     HOST,
     ISO,
     LEVEL,
+    LEVELS,
+    LOWER,
     MONTH,
+    MONTHS,
     UPPER,
     WORD,
     ZONE,
@@ -28,6 +33,7 @@ from denpex_rules.prefix import (
 _FORMATS: Final = Registry()
 leaf = partial(_FORMATS.add, "leaf")
 
+_BOUND_RANK: Final = re.compile(rb"[ \t]rank=(\d{1,7})(?=\s|$)")
 _COORDINATE: Final = re.compile(rb"([A-Z_]+)(\d+)")
 _LEVEL = rb"(" + LEVEL + rb")"
 
@@ -129,7 +135,7 @@ def _trtllm(m: Match, into: Prefixes) -> None:
 @leaf(
     "vllm",
     "",
-    UPPER,
+    LEVELS,
     _LEVEL + rb" (\d\d)-(\d\d) (" + CLOCK + rb") (?:\[[^\]\n]{1,200}\]|[\w./]{1,200}:\d{1,7}\]) ?",
     "ERROR 11-30 10:04:10 [core.py:710] message",
     "severity, time without year or zone",
@@ -178,7 +184,7 @@ def _severity(m: Match, into: Prefixes) -> None:
 @leaf(
     "logrus",
     "",
-    UPPER,
+    LEVELS,
     rb"(DEBU|INFO|WARN|ERRO|FATA)\[(\d{4,8})\] ",
     "INFO[0289] message",
     "severity, seconds since the program's start",
@@ -186,6 +192,21 @@ def _severity(m: Match, into: Prefixes) -> None:
 def _logrus(m: Match, into: Prefixes) -> None:
     into.level(m[1])
     into.time(stamps.uptime(m[2], b"", f"{into.hints.domain} since its start"))
+    into.kind = into.kind or "control"  # a Go program's logger
+
+
+@leaf(
+    "zap",
+    "",
+    b"1",
+    rb"(1)\.(\d{9})(\d{0,9})\d*e\+09\t([A-Za-z]{4,6})\t",
+    "1.796033050123456e+09\tERROR\tevents\tmessage",
+    "time, severity; control",
+)
+def _zap(m: Match, into: Prefixes) -> None:
+    into.time(stamps.epoch(m[1] + m[2], m[3] or None))
+    into.level(m[4])
+    into.kind = into.kind or "control"  # a Go program's logger
 
 
 @leaf(
@@ -196,7 +217,7 @@ def _logrus(m: Match, into: Prefixes) -> None:
     "2026-11-30 10:04:10.123 | ERROR    | loop:step:88 - message",
     "time without zone, severity",
 )
-@leaf("python_basic", "", UPPER, _LEVEL + rb":([^\s:]{1,200}):", "ERROR:mod.sub:message", "severity")
+@leaf("python_basic", "", LEVELS, _LEVEL + rb":([^\s:]{1,200}):", "ERROR:mod.sub:message", "severity")
 def _logger(m: Match, into: Prefixes) -> None:
     into.level(m[1])
     module(m[0], into)
@@ -205,7 +226,7 @@ def _logger(m: Match, into: Prefixes) -> None:
 @leaf(
     "python_hf",
     "[",
-    UPPER,
+    LEVELS,
     rb"\[" + _LEVEL + rb"\|[^\]\n]{1,200}\] " + ISO + rb" >> ",
     "[INFO|trainer.py:2519] 2026-11-30 10:04:10,123 >> message",
     "severity, time without zone",
@@ -219,7 +240,7 @@ def _hf(m: Match, into: Prefixes) -> None:
 @leaf(
     "python_level_bracket",
     "[",
-    UPPER,
+    LEVELS,
     rb"\[" + _LEVEL + rb"\] (?:\[[^\]\n]{1,200}\] ?)?\(?" + ISO + rb"(?:" + ZONE + rb")?",
     "[ERROR] 2026-11-30 10:04:10,123 error_handler: message",
     "severity, time",
@@ -227,7 +248,7 @@ def _hf(m: Match, into: Prefixes) -> None:
 @leaf(
     "python_level",
     "",
-    UPPER,
+    LEVELS,
     _LEVEL + rb"[ \t|:]{1,12}(?:\[[^\]\n]{1,200}\] ?)?\(?" + ISO + rb"(?:" + ZONE + rb")?",
     "ERROR [mod.sub:123] 2026-11-30 10:04:10,123 message",
     "severity, time",
@@ -268,6 +289,10 @@ def _python(m: Match, into: Prefixes) -> None:
     into.level(m[1] or m[2] or m[3])
     module(m[0], into)
     claim(m[4], into)
+    if m[2]:  # structlog's console puts what is bound behind the message
+        bound = _BOUND_RANK.search(m.string, m.end(), m.end() + 2_000)
+        if bound:
+            claim(bound[1], into)
 
 
 @leaf(
@@ -296,14 +321,6 @@ def _detectron(m: Match, into: Prefixes) -> None:
 
 
 @leaf(
-    "logfmt",
-    "",
-    b"t",
-    rb'time="' + ISO + rb"(?:" + ZONE + rb')?" level=([a-z]{1,10})',
-    'time="2026-11-30T10:04:10Z" level=info msg="message"',
-    "time, severity",
-)
-@leaf(
     "json",
     "",
     b"{",
@@ -315,15 +332,69 @@ def _detectron(m: Match, into: Prefixes) -> None:
     '{"timestamp":"2026-11-30T10:04:10.123Z","level":"ERROR","message":"mess',
     "time, severity (a record that was cut)",
 )
-def _logfmt(m: Match, into: Prefixes) -> None:
+def _cut_json(m: Match, into: Prefixes) -> None:
     into.time(stamps.iso(m[1], m[2], m[3]))
     into.level(m[4])
+
+
+_PAIR: Final = re.compile(rb'([\w.@-]{1,40})=(?:"((?:[^"\\\n]|\\.){0,1000})"|([^\s"]{0,1000})) ?')
+_PAIRS: Final = 12  # so many pairs are read; what is told of the record itself stands in front
+_HOST: Final = re.compile(HOST)
+_ISO: Final = re.compile(ISO + rb" ?(?:" + ZONE + rb")?")
+_SECONDS: Final = re.compile(rb"(\d{9,10})(?:\.(\d{1,9})\d*)?")
+
+
+@leaf(
+    "logfmt",
+    "",
+    LOWER + UPPER + b"@_",
+    rb"(?=[\w.@-]{1,40}=)(?=(?:[^\n]{0,2000} )?(?:level|lvl|severity|loglevel)=\"?[A-Za-z]{1,10}\b)"
+    rb"(?=(?:[^\n]{0,2000} )?(?:time|ts|timestamp|msg|message|event)=)",
+    'time="2026-11-30T10:04:10Z" level=info msg="message"',
+    "time, severity, rank, local rank, host, pid (keys in any order)",
+)
+def _logfmt(m: Match, into: Prefixes) -> None:
+    said: dict[bytes, bytes] = {}
+    position = m.end()
+    for _ in range(_PAIRS):
+        pair = _PAIR.match(m.string, position)
+        if pair is None:
+            break
+        said.setdefault(pair[1].lower(), pair[2] if pair[2] is not None else pair[3])
+        position = pair.end()
+    into.time(next((_instant(said[key]) for key in (b"time", b"ts", b"timestamp", b"t", b"asctime") if key in said), None))
+    into.level(next((said[key] for key in (b"level", b"lvl", b"severity", b"loglevel") if key in said), b""))
+    if m.string.startswith(b"time=", m.start()):
+        into.kind = into.kind or (None if into.hints.kind == "rank" else "control")  # as Go's loggers begin
+    _named_fields(said, into)
+
+
+def _instant(value: bytes) -> Instant | None:
+    iso = _ISO.fullmatch(value)
+    if iso:
+        return stamps.iso(iso[1], iso[2], iso[3])
+    seconds = _SECONDS.fullmatch(value)
+    return stamps.epoch(seconds[1], seconds[2] or None) if seconds else None
+
+
+def _named_fields(said: Mapping[bytes, bytes], into: Prefixes) -> None:
+    """Take what keys say of the process that prints."""
+    rank, local, pid = (said.get(key, b"") for key in (b"rank", b"local_rank", b"pid"))
+    if len(rank) <= 7:
+        claim(rank, into)
+    if local.isdigit() and len(local) <= 7:
+        into.local_rank = int(local)
+    if pid.isdigit() and len(pid) <= 10:
+        into.pid = int(pid)
+    host = said.get(b"host") or said.get(b"hostname") or b""
+    if _HOST.fullmatch(host):
+        into.host = host_of(host)
 
 
 # What is left: a bare level, a bare stamp. Everything that says more stands above.
 
 
-@leaf("level", "", UPPER + b"|", rb"(?:\| )?" + _LEVEL + rb"(?=[:\s\]]| -)", "ERROR: message", "severity")
+@leaf("level", "", LEVELS + b"|", rb"(?:\| )?" + _LEVEL + rb"(?=[:\s\]]| -)", "ERROR: message", "severity")
 @leaf("level_bracket", "[", WORD, rb"(?:\[[\w-]{1,40}\])?\[" + _LEVEL + rb"\]", "[ERROR] message", "severity")
 def _bare_level(m: Match, into: Prefixes) -> None:
     into.level(m[1])
@@ -332,7 +403,7 @@ def _bare_level(m: Match, into: Prefixes) -> None:
 @leaf(
     "syslog_stamp",
     "",
-    UPPER,
+    MONTHS,
     rb"(" + MONTH + rb") {1,2}(\d{1,2}) (" + CLOCK + rb")(?:\.(\d{1,9}))? ",
     "Nov 30 10:04:10 message",
     "time without year or zone",

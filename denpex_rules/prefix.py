@@ -7,9 +7,10 @@ leaf was printed by the process itself and stays in the text. A weak wrapper mat
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final, Literal
+from importlib import import_module
+from typing import Any, Final, Literal
 
 from attrs import frozen
 
@@ -31,6 +32,11 @@ CLOCK: Final = rb"\d\d:\d\d:\d\d"
 CTIME: Final = rb"[A-Z][a-z]{2} (" + MONTH + rb") ([ \d]\d) (" + CLOCK + rb") (\d{4})"
 HOST: Final = rb"[A-Za-z0-9][\w.-]{0,254}"
 LEVEL: Final = rb"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
+
+# The bytes that names begin with.
+MONTHS: Final = b"ADFJMNOS"
+DAYS: Final = b"FMSTW"
+LEVELS: Final = b"CDEFINSTW"
 
 UPPER: Final = bytes(range(65, 91))
 LOWER: Final = bytes(range(97, 123))
@@ -110,6 +116,7 @@ class Prefixes:
     several: bool = False  # more than one rank speaks in the line
     arrives: bool = False  # the wrapper around prints when a line arrived, not when it was written
     whole: bool = False  # a logger's own record in one piece: it continues none
+    row: bool = False  # a row of a block: it goes on with the record before it
     partial: bool = False  # the container runtime cut the line; it goes on in the stream's next one
     layout: tuple[str, ...] = ()
 
@@ -146,6 +153,29 @@ class Prefixes:
         self.severity = PRIORITY[int(number) & 7]
 
 
+_RARE_FIRST: Final = b"zqj()[]x=_k9vy78b4w6f5,/-:.3210hgumpdclsrniotae "  # bytes of logs; all others are rarer
+
+# The standard library's own regex parser has no public name.
+_parser: Final[Any] = import_module("re._parser")
+
+
+def needed(pattern: bytes) -> int | None:
+    """Return the rarest byte that every match of a pattern contains; None where there is none for certain."""
+    return min(_fixed(_parser.parse(pattern)), key=_RARE_FIRST.find, default=None)
+
+
+def _fixed(tree: Any) -> Iterator[int]:
+    """Yield the bytes that every match of a parsed pattern contains."""
+    for token, argument in tree:
+        match str(token):
+            case "LITERAL":
+                yield argument
+            case "SUBPATTERN":
+                yield from _fixed(argument[3])
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT" if argument[0] >= 1:
+                yield from _fixed(argument[2])
+
+
 Read = Callable[[Match, Prefixes], None]
 
 
@@ -160,6 +190,7 @@ class Format:
             for all formats that share them; an ISO stamp is already taken when `read` is called.
         starts: the bytes that can follow the stem; the look-up of candidates goes by them.
         pattern: the rest, anchored where the stem ends.
+        needs: a byte that stands in every match of the pattern, to see fast that a line has none.
         read: puts what the match says into a `Prefixes`.
         example: a line, for documentation and tests.
         gives: what it gives, for documentation.
@@ -170,6 +201,7 @@ class Format:
     stem: Stem
     starts: bytes
     pattern: re.Pattern[bytes]
+    needs: int | None
     read: Read
     example: str
     gives: str
@@ -186,7 +218,7 @@ class Registry:
 
         def register(read: Read) -> Read:
             example, gives = told
-            self.formats.append(Format(name, role, stem, starts, re.compile(pattern), read, example, gives))
+            self.formats.append(Format(name, role, stem, starts, re.compile(pattern), needed(pattern), read, example, gives))
             return read
 
         return register

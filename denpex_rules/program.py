@@ -13,10 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import ahocorasick
 from attrs import evolve, field, frozen
 
+from denpex_rules.backend import Backend, choose
+from denpex_rules.care import CARE
 from denpex_rules.codec import MISFITS, make_converter
+from denpex_rules.digits import blind
 from denpex_rules.errors import ProgramError
 from denpex_rules.literals import alternative_literals
 from denpex_rules.pattern import EventPattern, Types, compile_event
@@ -58,7 +60,7 @@ class Program:
     """Rules and events in the form that matching needs.
 
     `language` is the version of the rule language. `types` are the capture types that patterns may name; they are code, so
-    they are installed and passed in, not saved.
+    they are installed and passed in, not saved. `backend` names what finds the literals; it makes no difference to what is found.
     """
 
     rules: tuple[Rule, ...]
@@ -68,11 +70,12 @@ class Program:
     packs: tuple[Pack, ...] = ()
     language: int = 1
     types: Types = field(default=BUILTIN, eq=False, repr=False)
+    backend: str = field(default="auto", eq=False, repr=False)
 
     @cached_property
     def matcher(self) -> Matcher:
         """The literal automaton and the patterns; shared by all scans of this program."""
-        return Matcher(self.events, self.literals, self.types)
+        return Matcher(self.events, self.literals, self.types, self.backend)
 
     @cached_property
     def lookups(self) -> frozenset[str]:
@@ -131,23 +134,44 @@ class Matcher:
     Events go by their place in the program.
     """
 
-    def __init__(self, events: tuple[Event, ...], literals: tuple[LiteralEntry, ...], types: Types = BUILTIN) -> None:
-        """Build the automaton; patterns are compiled when they are first asked for."""
+    def __init__(
+        self, events: tuple[Event, ...], literals: tuple[LiteralEntry, ...], types: Types = BUILTIN, backend: str = "pyahocorasick"
+    ) -> None:
+        """Prepare the tables; the automaton is built and patterns are compiled when they are first asked for."""
         self.events = events
         self._types = types
         self._patterns: dict[int, EventPattern] = {}
+        self._backend = backend
         self.place: Final = {e.id: i for i, e in enumerate(events)}
         self.expensive: Final = dict.fromkeys((i for i, e in enumerate(events) if e.expensive), EVERY)
-        # The automaton takes texts only; read as Latin-1, one character is one byte and offsets stay byte offsets.
-        self._automaton: Any = ahocorasick.Automaton()
-        for text, found in _announcements(events, literals, self.place).items():
-            self._automaton.add_word(text.encode().decode("latin-1"), found)
-        self._automaton.make_automaton()
-        self._empty = not literals
+        told = _announcements(events, literals, self.place)
+        self._texts: Final = [text.encode() for text in told] + [text for text in CARE if text.decode("latin-1") not in told]
+        self._announced: Final = [*told.values(), *(() for _ in self._texts[len(told) :])]
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What finds the literals, and the texts that ask for care. A literal's number is its place in `announcements`."""
+        return choose(self._backend, self._texts)
+
+    @cached_property
+    def announcements(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the events that each literal announces."""
+        return tuple(tuple(place for place, _ in found) for found in self._announced)
+
+    @cached_property
+    def opaque(self) -> tuple[bool, ...]:
+        """Whether a line with a literal must be read in full: it asks for care, or announces an event that digits decide."""
+        care = set(CARE)
+        blinds = [blind(event) for event in self.events]
+        return tuple(
+            text in care or not all(blinds[place] for place in places)
+            for text, places in zip(self._texts, self.announcements, strict=True)
+        )
 
     def announced(self, text: bytes) -> Iterator[tuple[int, Announced]]:
         """Yield (offset of its last byte, what it announces) for each literal in the text, overlapping ones included."""
-        return iter(()) if self._empty else self._automaton.iter(text.decode("latin-1"))
+        announced = self._announced
+        return ((offset, announced[number]) for offset, number in self.backend.hits(text) if announced[number])
 
     def pattern(self, place: int) -> EventPattern:
         """Return the pattern of the event at this place."""

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from attrs import evolve, frozen
 
-from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant
+from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant, whole_seconds
 from denpex_rules.sighting import Dropped, ErrorLine, Sighting
 
 PER_EMITTER: Final = 2_000  # sightings of one event and emitter
@@ -67,36 +67,67 @@ class Kept(Generic[Item]):
         return self if self.gap is None else Kept(self.item, copy.deepcopy(self.gap, memo))
 
 
+@frozen
+class Marked:
+    """A plain line and the places of the events that it shows: what their sightings are made of, should they be kept to the end.
+
+    `raw` is the line without its newline; `instant` its time in whole seconds.
+    """
+
+    raw: bytes
+    number: int
+    start: int
+    instant: Instant
+    places: tuple[int, ...]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Marked:
+        return self
+
+
+Found = Kept[Sighting] | Marked
+
+
 class Row:
     """Keeps the first and the newest of what is added, at most `limit`; of what it drops, how many and when.
 
     Of an event of look-ups only the very first is ever asked for beside the newest ones; of another event the first half stays.
     """
 
-    __slots__ = ("_first", "_lookup", "_newest", "count", "span")
+    __slots__ = ("_first", "_hi", "_lo", "_lookup", "_newest", "_one", "_room", "count")
 
     def __init__(self, limit: int, *, lookup: bool) -> None:
         self._lookup = lookup
-        self._first: list[Kept[Sighting]] = []
-        self._newest: deque[Kept[Sighting]] = deque(maxlen=limit - self._head(limit))
+        self._room = self._head(limit)
+        self._first: list[Found] = []
+        self._newest: deque[Found] = deque(maxlen=limit - self._room)
         self.count = 0  # dropped
-        self.span = UNKNOWN  # all dropped ones lie in it
+        self._one = UNKNOWN  # of the dropped; UNKNOWN where not all have one clock
+        self._lo, self._hi = MAX, MIN
 
     def __len__(self) -> int:
         return len(self._first) + len(self._newest)
 
-    def __iter__(self) -> Iterator[Kept[Sighting]]:
+    def __iter__(self) -> Iterator[Found]:
         yield from self._first
         yield from self._newest
 
-    def add(self, kept: Kept[Sighting], limit: int) -> None:
-        """Add one; where there is no room, the oldest but the first go."""
-        if len(self._first) < self._head(limit):
+    @property
+    def span(self) -> Instant:
+        """What all dropped ones lie in."""
+        return evolve(self._one, lo=self._lo, hi=self._hi) if self._one.known else UNKNOWN
+
+    def add(self, kept: Found) -> int:
+        """Add one; where there is no room, the oldest but the first go. Returns by how many the row grew."""
+        newest = self._newest
+        if len(self._first) < self._room:
             self._first.append(kept)
-            return
-        if len(self._newest) == self._newest.maxlen:
-            self.drop(self._newest[0])
-        self._newest.append(kept)
+            return 1
+        if len(newest) < newest.maxlen:  # type: ignore[operator]  # it has one
+            newest.append(kept)
+            return 1
+        self.drop(newest[0])
+        newest.append(kept)
+        return 0
 
     def shrink(self, limit: int) -> None:
         """Keep only this many, now and later."""
@@ -104,23 +135,22 @@ class Row:
         tail = limit - head
         for one in kept[head:-tail]:
             self.drop(one)
-        self._first, self._newest = kept[:head], deque(kept[head:], maxlen=tail)
+        self._room, self._first, self._newest = head, kept[:head], deque(kept[head:], maxlen=tail)
 
-    def drop(self, kept: Kept[Sighting]) -> None:
+    def drop(self, kept: Found) -> None:
         """Count one that is not kept."""
-        instant = kept.resolved().instant
-        self.span = instant if not self.count else hull(self.span, instant)
+        instant = kept.instant if isinstance(kept, Marked) else whole_seconds(kept.resolved().instant)
         self.count += 1
+        if self.count == 1:
+            self._one = instant
+        if instant.known and (instant is self._one or instant.comparable(self._one)):
+            self._lo = min(self._lo, instant.lo)
+            self._hi = max(self._hi, instant.hi)
+        else:
+            self._one = UNKNOWN
 
     def _head(self, limit: int) -> int:
         return 1 if self._lookup else limit // 2
-
-
-def hull(a: Instant, b: Instant) -> Instant:
-    """Return the interval that spans two; UNKNOWN where they can't be compared."""
-    if not (a.known and b.known and a.comparable(b)):
-        return UNKNOWN
-    return a if a.lo <= b.lo and b.hi <= a.hi else evolve(a, lo=min(a.lo, b.lo), hi=max(a.hi, b.hi))
 
 
 class Shelf:
@@ -134,18 +164,16 @@ class Shelf:
         self._lost: dict[str, Row] = {}  # by event: sightings that have no row
         self.kept = 0
 
-    def add(self, kept: Kept[Sighting], label: str) -> None:
-        """Add a sighting of the emitter with this label."""
-        key = (kept.item.event, label)
+    def add(self, kept: Found, event: str, label: str) -> None:
+        """Add a sighting of an event, or what one is made of, of the emitter with this label."""
+        key = (event, label)
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= max(1, PER_SOURCE // FEWEST):
                 self._lost.setdefault(key[0], Row(FEWEST, lookup=True)).drop(kept)
                 return
             row = self._rows[key] = Row(self._limit, lookup=key[0] in self._lookups)
-        before = len(row)
-        row.add(kept, self._limit)
-        self.kept += len(row) - before
+        self.kept += row.add(kept)
         while self.kept > PER_SOURCE and self._limit > FEWEST:
             self.shrink(self._limit // 2)
 
@@ -164,9 +192,11 @@ class Shelf:
         lost = [Dropped(event, None, row.count, row.span) for event, row in self._lost.items()]
         return tuple(sorted((*rows, *lost), key=lambda d: (d.event, d.label or "")))
 
-    def __iter__(self) -> Iterator[Kept[Sighting]]:
-        for row in self._rows.values():
-            yield from row
+    def __iter__(self) -> Iterator[tuple[str, str, Found]]:
+        """Yield the event, the label of the emitter, and what is kept."""
+        for (event, label), row in self._rows.items():
+            for found in row:
+                yield event, label, found
 
 
 class Errors:

@@ -8,55 +8,44 @@ the chunks that they arrive in.
 from __future__ import annotations
 
 import copy
-import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from functools import cached_property
-from itertools import accumulate
-from typing import Any, Final
-
-from attrs import define, frozen
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from itertools import accumulate, groupby
+from operator import itemgetter
+from typing import Final
 
 from denpex_rules import formats
-from denpex_rules.activity import Presence
-from denpex_rules.clock import UNKNOWN, Instant
-from denpex_rules.lines import LINE_LIMIT, LineSplitter, PhysicalLine
-from denpex_rules.pattern import Hit
+from denpex_rules.assembly import Speaker
+from denpex_rules.forms import Forms, Key, Row, Who
+from denpex_rules.lines import PhysicalLine
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
-from denpex_rules.retain import Errors, Gap, Kept, Shelf
-from denpex_rules.rule import SEVERITIES, Kind, LogSeverity
-from denpex_rules.sighting import MAX_RUNS, TEXT_LIMIT, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+from denpex_rules.recorder import AGENT, LABELS, SAMPLE_LINES, Recorder, Size, State
+from denpex_rules.retain import Marked
+from denpex_rules.sighting import Scan
+from denpex_rules.skim import Places, Screen
 
 STEP: Final = 64 * 1024  # bytes that are cut into lines at once: a chunk may hold nothing but newlines
-SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
+BLOCK: Final = 1 << 20  # bytes that are skimmed at once
 SAMPLE_BYTES: Final = 256 * 1024
-RECORD_LINES: Final = 200  # a longer record is cut into several
-RECORD_BYTES: Final = 64 * 1024
-OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
-LABELS: Final = 5_000  # emitters that are told apart in one source
-AGENT: Final = "agent"  # the label of a launcher's own lines
-OTHERS: Final = "…"  # the label of the lines of all further ones
-RUNS: Final = 400_000  # runs of all emitters of a source together
-WAITING: Final = 8  # gaps of one emitter that wait for a stamp of their clock
-LAYOUTS: Final = 64  # layouts that are counted to find the commonest
 
 Peel = Callable[[bytes, Hints], Line]
-
-_ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
-_WARNINGS: Final = frozenset(SEVERITIES[SEVERITIES.index("warning") :])
-_TRACE: Final = b"Traceback (most recent call last)"
-_NO_HITS: Final[Mapping[int, int]] = {}
-_HOST_KINDS: Final = frozenset({"kernel", "fabric", "scheduler"})
+Marks = deque[tuple[int, Places]]
 
 
 class SourceScanner:
     """Scans one source. Feed it chunks of any size, then close it; a snapshot shows what closing now would give."""
 
     def __init__(
-        self, program: Program, source: str, hints: Hints = NO_HINTS, *, mtime: int | None = None, peel: Peel = formats.peel
+        self,
+        program: Program,
+        source: str,
+        hints: Hints = NO_HINTS,
+        *,
+        mtime: int | None = None,
+        peel: Peel = formats.peel,
+        skim: bool = True,
     ) -> None:
         """Begin a source.
 
@@ -66,18 +55,40 @@ class SourceScanner:
             hints: what the source's place claims about its lines.
             mtime: when the source was last written (ns UTC), where that is known.
             peel: reads one line.
+            skim: read plain lines many at once, which makes no difference but in speed.
         """
         self._program = program
         self._matcher = program.matcher
         self._source = source
         self._mtime = mtime
         self._peel = peel
-        self._state = _State(hints, program.lookups)
+        self._recorder = Recorder(program, source, State(hints, program.lookups), self._peeled)
+        self._forms = Forms(self._plain)
+        self._skims = skim and not self._matcher.expensive  # an event without a literal is tried on every record
+        self._screen: Screen | None = None
 
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes of the source. Damage never raises: it is noted in the coverage."""
-        for start in range(0, len(chunk), STEP):
-            self._read(self._state.splitter.feed(chunk[start : start + STEP]))
+        position = 0
+        while position < len(chunk):
+            position = self._skim_next(chunk, position) or self._read_next(chunk, position)
+
+    def _read_next(self, chunk: bytes, start: int) -> int:
+        """Read some bytes line by line, and return where they end."""
+        splitter, end = self._state.splitter, start + STEP
+        if self._screen is not None and splitter.begun:
+            end = min(end, chunk.find(b"\n", start) + 1 or end)  # the lines behind can be skimmed again
+        self._read(splitter.feed(chunk[start:end]))
+        return end
+
+    def _skim_next(self, chunk: bytes, start: int) -> int:
+        """Skim the whole lines of the next bytes, and return where they end; 0 where there are none."""
+        if self._screen is None or self._state.splitter.begun:
+            return 0
+        end = chunk.rfind(b"\n", start, start + BLOCK) + 1
+        if end:
+            self._skim(chunk[start:end])
+        return end
 
     def note(self, text: str, *, truncated: bool = False) -> None:
         """Add a note to the source's coverage; `truncated` says that bytes are missing."""
@@ -88,45 +99,34 @@ class SourceScanner:
     def snapshot(self) -> Scan:
         """Return what `close` would return now, and stay open."""
         twin = copy.copy(self)
-        twin._state = copy.deepcopy(self._state)
+        twin._recorder = self._recorder.copy()
         return twin.close()
 
     def close(self) -> Scan:
         """Finish the last line and all records, and return what was found. Nothing can be fed after that."""
         self.end()
-        state, place = self._state, self._matcher.place
-        found = [kept.resolved() for kept in state.shelf]
-        found.sort(key=lambda s: (s.line, place[s.event]))  # stable: occurrences on one line keep their order
-        errors = sorted(state.errors, key=lambda e: e.line)
-        return Scan(tuple(found), (self._coverage(),), tuple(errors))
+        return self._recorder.scan(self._mtime)
 
     def end(self) -> None:
         """Finish the last line and all records. Nothing can be fed after that; bounds can still shrink."""
-        state = self._state
-        self._read(state.splitter.finish())
+        self._read(self._state.splitter.finish())
         self._decide()
-        for emitter in tuple(state.emitters.values()):
-            self._finish(emitter)
-        if AGENT in state.emitters:
-            self._finish(state.emitters[AGENT])  # it may have been handed a record since
+        self._recorder.finish_all()
+
+    @property
+    def _state(self) -> State:
+        return self._recorder.state
 
     # ---- bounds
 
     @property
     def size(self) -> Size:
         """How much is kept of the source."""
-        return Size(self._state.shelf.kept, len(self._state.errors), self._state.runs)
+        return self._recorder.size
 
     def shrink(self, limit: Size) -> None:
         """Keep at most so many sightings of each event and emitter, error records, and runs of each emitter, now and later."""
-        state = self._state
-        state.shelf.shrink(limit.sightings)
-        state.errors.shrink(limit.errors)
-        if limit.runs < state.run_limit:
-            state.run_limit = limit.runs
-            for emitter in state.emitters.values():
-                emitter.presence.shrink(limit.runs)
-            state.runs = sum(e.presence.runs for e in state.emitters.values())
+        self._recorder.shrink(limit)
 
     # ---- lines
 
@@ -140,360 +140,149 @@ class SourceScanner:
             taken += 1
             if len(state.sample) == SAMPLE_LINES or state.sample_bytes >= SAMPLE_BYTES:
                 self._decide()
-        self._take(lines[taken:])
+        self._recorder.take(lines[taken:])
+
+    def _peeled(self, physical: PhysicalLine) -> Line:
+        line = self._plain(physical.data)
+        if self._screen is not None and not physical.tail:
+            self._forms.learn(physical.data, line)
+        return line
+
+    def _plain(self, raw: bytes) -> Line:
+        return self._peel(raw, self._state.hints)
 
     def _decide(self) -> None:
         sample, self._state.sample = self._state.sample, None
         if sample:
             self._state.hints = formats.decide([line.data for line in sample], self._state.hints)
-            self._take(sample)
+            if self._skims:
+                self._screen = Screen(self._matcher, self._forms, self._plain)
+            self._recorder.take(sample)
 
-    def _take(self, lines: list[PhysicalLine]) -> None:
-        """Peel whole lines, look for literals in all of them at once, and hand each to its emitter.
+    # ---- plain lines
 
-        A blank line without a stamp tells nothing, not even which emitter it is from.
-        """
-        read = (self._piece(line) for line in lines if line.tail or line.data.strip())
-        pieces = [p for p in read if p.line.instant.known or p.text.strip()]
-        if not pieces:
-            return
-        hits: dict[int, dict[int, int]] = {}
-        ends = list(accumulate(len(p.text) + 1 for p in pieces))
-        row = 0
-        for end, events in self._matcher.announced(b"\n".join(p.text for p in pieces)):
-            while end >= ends[row]:
-                row += 1
-            _note(hits.setdefault(row, {}), events)
-        for row, piece in enumerate(pieces):
-            self._place(piece, hits.get(row, _NO_HITS))
+    def _skim(self, block: bytes) -> None:
+        """Take whole lines: those that may tell something one by one, the plain ones between them many at once."""
+        assert self._screen is not None
+        self._forms.refresh()
+        screened = self._screen.look(block)
+        marks = deque(screened.marks.items())
+        position = 0
+        for start, end in (*screened.full, (len(block), len(block))):
+            self._between(block, position, start, marks)
+            self._read(self._state.splitter.feed(block[start:end]))
+            position = end
 
-    def _piece(self, physical: PhysicalLine) -> _Piece:
-        line = self._peel(physical.data, self._state.hints)
-        text = line.text.replace(b"\r", b"\n")  # a redrawn progress bar: each drawing reads as a line
-        if physical.tail:
-            text += b"\n" + physical.tail
-        return _Piece(line, text, physical.number, physical.start, physical.end)
+    def _between(self, block: bytes, start: int, end: int, marks: Marks) -> None:
+        """Take lines of which none is known to need reading: runs of plain ones, and whatever stands between these."""
+        if start < end and not self._forms.any:
+            self._read(self._state.splitter.feed(block[start:end]))
+        elif start < end:
+            rows = self._forms.lines(block, start, end)
+            keys = self._forms.keys(rows)
+            odd = self._odd(rows, keys)
+            if not odd:
+                self._many(rows, keys, start, marks)
+                return
+            for is_odd, group in groupby(range(len(rows)), lambda i: keys[i] in odd):
+                places = list(group)
+                part = rows[places[0] : places[-1] + 1]
+                size = sum(len(row[0] or row[-1]) for row in part)
+                if is_odd:
+                    self._read(self._state.splitter.feed(block[start : start + size]))
+                else:
+                    self._many(part, keys[places[0] : places[-1] + 1], start, marks)
+                start += size
 
-    def _place(self, piece: _Piece, hits: Mapping[int, int]) -> None:
-        state, line = self._state, piece.line
-        state.merged += line.repeats > 0
-        if line.layout in state.layouts or len(state.layouts) < LAYOUTS:
-            state.layouts[line.layout] += 1
-        emitter = state.emitter(self._label(line))
-        if emitter.label == AGENT:
-            self._hand_over()
-        if emitter.begins(piece):
-            self._finish(emitter)
-        piece.when = emitter.when(line.instant)
-        emitter.pieces.append(piece)
-        _note(emitter.hits, hits.items())
-        emitter.size += len(piece.text)
-        state.open_bytes += len(piece.text)
-        state.open[emitter.label] = emitter
-        while state.open_bytes > OPEN_BYTES:
-            self._finish(next(iter(state.open.values())))
+    def _odd(self, rows: list[Row], keys: list[Key]) -> set[Key]:
+        """Return the keys of lines that are not plain after all."""
+        odd = self._forms.look_up(rows, keys)
+        if len(self._state.emitters) + len(rows) > LABELS:  # the lines of a crowd are told apart by their numbers
+            odd |= {key for key in keys if self._state.emitter(self._recorder.label(self._forms.plains[key[0]])).crowd}
+        return odd
 
-    def _hand_over(self) -> None:
-        """Give an unfinished record without a label to the launcher when one of its lines shows that it is the launcher's.
+    def _many(self, rows: list[Row], keys: list[Key], at: int, marks: Marks) -> None:
+        """Take plain lines that follow each other.
 
-        torchrun raises ChildFailedError by a bare traceback: only its box tells whose it is. It then has the launcher's stamps
-        around it and its line order.
+        Args:
+            rows: the lines.
+            keys: the numbers of their emitter and of their time.
+            at: where the first begins in its block.
+            marks: the events that lines of the block show; those of these lines are taken.
         """
         state = self._state
-        bare = state.emitters.get("")
-        if bare is None or state.hints.process or not any(p.line.kind == "agent" for p in bare.pieces):
-            return
-        agent = state.emitter(AGENT)
-        self._finish(agent)
-        for piece in bare.pieces:
-            piece.when = agent.when(piece.line.instant)
-        agent.pieces, agent.hits, agent.size = bare.pieces, bare.hits, bare.size
-        bare.pieces, bare.hits, bare.size = [], {}, 0
-        state.open.pop(bare.label, None)
-        state.open[agent.label] = agent
+        number, base = state.splitter.lines + 1, state.splitter.bytes - at
+        starts = list(accumulate(map(len, map(itemgetter(0), rows)), initial=at))
+        state.splitter.skip(len(rows), starts[-1] - at)
+        whos = list(map(itemgetter(0), keys))
+        lines = Counter(whos)
+        speakers = {who: self._begin(who, count) for who, count in lines.items()}
+        if any(speaker.waits for speaker in speakers.values()):
+            self._end_waiting(rows, keys, speakers)
+        self._spoke(keys, speakers, lines)
+        state.runs += sum(speaker.presence.recount() for speaker in set(speakers.values()))
+        last = dict(zip(whos, range(len(rows)), strict=True))
+        tails: dict[Speaker, int] = {}
+        for who, row in last.items():
+            speaker = speakers[who]
+            tails[speaker] = max(row, tails.get(speaker, 0))
+        shown = self._taken(marks, starts)
+        for row, places in shown.items():
+            if tails[speakers[keys[row][0]]] != row:
+                self._recorder.mark(
+                    self._tail(rows[row], keys[row], number + row, base + starts[row], places), speakers[keys[row][0]].label
+                )
+        for speaker, row in tails.items():
+            speaker.tail = self._tail(rows[row], keys[row], number + row, base + starts[row], shown.get(row, ()))
+            speaker.size = len(speaker.tail.raw)
+            state.open[speaker.label] = speaker
+            state.open_bytes += speaker.size
+        self._recorder.bound_open()
 
-    def _label(self, line: Line) -> str:
-        """Return the emitter's label.
+    def _end_waiting(self, rows: list[Row], keys: list[Key], speakers: Mapping[Who, Speaker]) -> None:
+        """Show the stamps of plain lines to their emitters, as far as lines without one still wait for the next."""
+        for key in dict.fromkeys(keys):
+            if speakers[key[0]].waits:
+                speakers[key[0]].when(self._plain(rows[keys.index(key)][0][:-1]).instant)
 
-        A host's line among a process's lines is never from that process; an untagged line among tagged ones is the launcher's.
-        """
-        hints = self._state.hints
-        if not line.label and line.kind in _HOST_KINDS and line.kind != hints.kind and not hints.process:
-            return str(line.kind)
-        return line.label or (AGENT if hints.tagged and not hints.process else "")
-
-    # ---- records
-
-    def _finish(self, emitter: _Emitter) -> None:
-        """Look at an emitter's record, which is complete, and forget its lines."""
-        if not emitter.label:
-            self._hand_over()
-        if not emitter.pieces:
-            return
-        record = _Record(emitter.pieces)
-        presence, before = emitter.presence, emitter.presence.runs
-        limit = min(self._state.run_limit, RUNS // len(self._state.emitters))
-        for piece in emitter.pieces:
-            presence.add(piece.line, limit)
-        self._state.runs += presence.runs - before
-        for place, announced in sorted((emitter.hits | self._matcher.expensive).items()):
-            pattern = self._matcher.pattern(place)
-            if not pattern.accepts(record.severity, None):
+    def _spoke(self, keys: list[Key], speakers: Mapping[Who, Speaker], lines: Mapping[Who, int]) -> None:
+        """Take the time of plain lines: once for each second in which an emitter spoke, however many lines it has."""
+        forms, limit = self._forms, self._recorder.run_limit
+        clocks = {who: speaker.presence.clock(forms.plains[who].instant) for who, speaker in speakers.items()}
+        for who, runs in clocks.items():
+            if runs is not None:
+                runs.lines += lines[who]
+        spans = {when: (forms.seconds[when].lo, forms.seconds[when].hi) for when in set(map(itemgetter(1), keys))}
+        for who, when in dict.fromkeys(keys):
+            runs = clocks[who]
+            if runs is None:
                 continue
-            for hit in pattern.matches(record.text, announced):
-                row = record.row(hit.start)
-                if pattern.accepts(record.severity, record.kind(row)):
-                    self._see(place, hit, record, row, emitter)
-        if record.severity in _ERRORS:
-            self._remember_error(record, emitter)
-        self._state.open.pop(emitter.label)
-        self._state.open_bytes -= emitter.size
-        emitter.records += 1
-        emitter.pieces, emitter.hits, emitter.size = [], {}, 0
+            lo, hi = spans[when]
+            last = runs.his[-1] if runs.his else None
+            if last is None or not runs.los[-1] <= lo <= last + runs.floor:
+                runs.add(lo, hi, limit)
+            elif hi > last:  # the common case of `add`, without a call
+                runs.his[-1] = hi
 
-    def _see(self, place: int, hit: Hit, record: _Record, row: int, emitter: _Emitter) -> None:
-        piece, event = record.pieces[row], self._matcher.events[place]
-        when = record.when(row)
-        sighting = Sighting(
-            event.id,
-            Emitter(self._source, emitter.label_of(piece)),
-            emitter.records,
-            piece.number,
-            piece.start,
-            piece.end,
-            when if isinstance(when, Instant) else UNKNOWN,
-            piece.line.actor.merge(record.pieces[0].line.actor),
-            hit.fields,
-            record.kind(row),
-            record.severity,
-            shown(piece.text, hit.start - record.starts[row]),
-        )
-        self._state.shelf.add(Kept(sighting, None if isinstance(when, Instant) else when), emitter.label)
+    def _begin(self, who: Who, lines: int) -> Speaker:
+        """Return an emitter whose record before is finished, and which said some plain lines."""
+        line = self._forms.plains[who]
+        speaker = self._state.emitter(self._recorder.label(line))
+        if speaker.label == AGENT:
+            self._recorder.hand_over()
+        self._recorder.finish(speaker)
+        speaker.presence.count(line, lines)
+        return speaker
 
-    def _remember_error(self, record: _Record, emitter: _Emitter) -> None:
-        # A traceback says at its end what it is about.
-        row = max(i for i, p in enumerate(record.pieces) if p.line.severity == record.severity)
-        piece = record.pieces[row]
-        text = shown(piece.text)
-        template = shape(text)
-        if self._state.errors.known(template):
-            return
-        when = record.when(row)
-        error = ErrorLine(
-            template,
-            Emitter(self._source, emitter.label_of(piece)),
-            piece.number,
-            piece.start,
-            piece.end,
-            when if isinstance(when, Instant) else UNKNOWN,
-            piece.line.actor.merge(record.pieces[0].line.actor),
-            text,
-            ordinal=emitter.records,
-        )
-        self._state.errors.add(Kept(error, None if isinstance(when, Instant) else when))
+    def _tail(self, row: Row, key: Key, number: int, start: int, places: Places) -> Marked:
+        return Marked(row[0][:-1], number, start, self._forms.seconds[key[1]], places)
 
-    # ---- coverage
-
-    def _coverage(self) -> SourceCoverage:
-        state = self._state
-        layout = max(state.layouts, key=state.layouts.__getitem__, default=())
-        dropped = state.shelf.dropped()
-        return SourceCoverage(
-            self._source,
-            " > ".join(layout),
-            state.splitter.bytes,
-            state.splitter.lines,
-            state.truncated or state.splitter.cut > 0,
-            state.merged,
-            sum(d.count for d in dropped),
-            tuple(state.notes + state.bounds() + [f"evicted: {event}" for event in dict.fromkeys(d.event for d in dropped)]),
-            tuple(a for e in state.emitters.values() for a in e.presence.activities(Emitter(self._source, e.label))),
-            self._mtime,
-            dropped,
-        )
-
-
-@frozen
-class Size:
-    """A number of sightings, of error records, and of the runs in which emitters spoke."""
-
-    sightings: int
-    errors: int
-    runs: int
-
-
-def _note(hits: dict[int, int], announced: Iterable[tuple[int, int]]) -> None:
-    for place, alternatives in announced:
-        hits[place] = hits.get(place, 0) | alternatives
-
-
-# ------------------------------------------------------------------ records
-
-
-@define
-class _Piece:
-    """One line of a record: peeled, where it stands, and its own instant or the gap that it falls into."""
-
-    line: Line
-    text: bytes
-    number: int
-    start: int
-    end: int
-    when: Instant | Gap = UNKNOWN
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Piece:
-        return _Piece(self.line, self.text, self.number, self.start, self.end, copy.deepcopy(self.when, memo))
-
-
-class _Record:
-    """A complete record: its lines, and what they say together."""
-
-    def __init__(self, pieces: list[_Piece]) -> None:
-        self.pieces = pieces
-        severities = [p.line.severity for p in pieces if p.line.severity is not None]
-        self.severity: LogSeverity | None = max(severities, key=SEVERITIES.index, default=None)
-
-    @cached_property
-    def text(self) -> bytes:
-        """The lines, joined by newlines."""
-        return b"\n".join(p.text for p in self.pieces)
-
-    @cached_property
-    def starts(self) -> list[int]:
-        """Where each line begins in the text."""
-        return [0, *accumulate(len(p.text) + 1 for p in self.pieces[:-1])]
-
-    def row(self, offset: int) -> int:
-        """Return which line an offset of the text stands in."""
-        return bisect_right(self.starts, offset) - 1
-
-    def kind(self, row: int) -> Kind | None:
-        """Return the kind that a line itself shows, else the first that the record shows."""
-        own = self.pieces[row].line.kind
-        return own if own is not None else next((p.line.kind for p in self.pieces if p.line.kind), None)
-
-    def when(self, row: int) -> Instant | Gap:
-        """Return the stamp of a line, else the nearest one above it in the record, else the gap that the line falls into."""
-        stamped = (p.when for p in reversed(self.pieces[: row + 1]) if isinstance(p.when, Instant))
-        return next(stamped, self.pieces[row].when)
-
-
-# ------------------------------------------------------------------ state
-
-
-class _Emitter:
-    """One emitter: its unfinished record, and the stamps around it.
-
-    In a `crowd` nothing tells processes apart, so each line is a record and an emitter of its own.
-    """
-
-    def __init__(self, label: str, *, crowd: bool = False) -> None:
-        self.label = label
-        self.crowd = crowd
-        self.presence = Presence()
-        self.records = 0
-        self.pieces: list[_Piece] = []
-        self.hits: dict[int, int] = {}  # events that a literal announces, and their alternatives as bits
-        self.size = 0
-        self._stamp: Instant | None = None
-        self._gap: Gap | None = None
-        self._waiting: list[Gap] = []
-
-    def label_of(self, piece: _Piece) -> str:
-        """Return the label that a sighting on this line carries."""
-        return f"{self.label}{piece.number}" if self.crowd else self.label
-
-    def begins(self, piece: _Piece) -> bool:
-        """Say whether a line begins a new record after the unfinished one."""
-        if not self.pieces:
-            return False
-        line, before = piece.line, self.pieces[0].line
-        full = len(self.pieces) == RECORD_LINES or self.size + len(piece.text) > RECORD_BYTES
-        # An exception's last line goes with a process's record above it, never with a host's.
-        stranger = line.severity is not None and line.kind is None and before.kind in _HOST_KINDS
-        return (line.head and not self._announced(piece)) or full or self.crowd or stranger
-
-    def _announced(self, piece: _Piece) -> bool:
-        """Say whether a traceback goes with the one line above it: one that warns of it, or says that it is ignored."""
-        if len(self.pieces) != 1 or not piece.text.startswith(_TRACE) or piece.line.instant.known:
-            return False
-        above = self.pieces[0]
-        warned = above.line.severity in _WARNINGS and above.line.instant.known
-        return warned or above.text.startswith(b"Exception ignored in")
-
-    def when(self, instant: Instant) -> Instant | Gap:
-        """Take the instant of the next line; for one without a stamp, return the gap between the stamps around it."""
-        if instant.known:
-            gaps = [*self._waiting, *([self._gap] if self._gap else [])]
-            self._waiting = [gap for gap in gaps if not gap.close(instant)][-WAITING:]
-            self._gap, self._stamp = None, instant
-            return instant
-        if self.crowd:
-            return UNKNOWN
-        self._gap = self._gap or Gap(self._stamp)
-        return self._gap
-
-
-class _State:
-    """All that changes while a source is read: a snapshot works on a copy of it."""
-
-    def __init__(self, hints: Hints, lookups: AbstractSet[str]) -> None:
-        self.hints = hints
-        self.sample: list[PhysicalLine] | None = []
-        self.sample_bytes = 0
-        self.splitter = LineSplitter()
-        self.emitters: dict[str, _Emitter] = {}
-        self.open: dict[str, _Emitter] = {}  # those with an unfinished record, longest open first
-        self.open_bytes = 0
-        self.shelf = Shelf(lookups)
-        self.runs = 0  # of all emitters
-        self.run_limit = MAX_RUNS
-        self.errors = Errors()
-        self.layouts: Counter[tuple[str, ...]] = Counter()
-        self.merged = 0
-        self.truncated = False
-        self.notes: list[str] = []
-
-    def emitter(self, label: str) -> _Emitter:
-        """Return the emitter with this label; once there are too many, the one that stands for all further ones."""
-        found = self.emitters.get(label)
-        if found is None:
-            crowd = len(self.emitters) >= LABELS
-            key = OTHERS if crowd else label
-            found = self.emitters.setdefault(key, _Emitter(key, crowd=crowd))
-        return found
-
-    def bounds(self) -> list[str]:
-        """Say where a bound was reached."""
-        splitter = self.splitter
-        notes = [
-            (splitter.nuls, f"{splitter.nuls} NUL bytes were skipped: the log was truncated while its writer went on"),
-            (splitter.cut, f"{splitter.cut} lines were longer than {LINE_LIMIT} bytes: their middle was left out"),
-            (len(self.emitters) > LABELS, f"more than {LABELS} emitters: the lines of the further ones are not told apart"),
-            (self.errors.dropped, f"{self.errors.dropped} error records of further shapes were not kept"),
-        ]
-        return [text for count, text in notes if count]
-
-
-# ------------------------------------------------------------------ texts
-
-_VARIABLE: Final = re.compile(r"0[xX][0-9a-fA-F]+|(?:/[^\s/:'\",;()\[\]<>=]+)+/?|(?=[a-f]*\d)[0-9a-f]{8,}|\d+")
-_LEAD: Final = 200  # bytes shown in front of a match that stands far inside a line
-
-
-def shown(text: bytes, offset: int = 0) -> str:
-    """Return a line of a record's text for display: the line at `offset`, invalid bytes escaped, at most TEXT_LIMIT long."""
-    begin = text.rfind(b"\n", 0, offset) + 1
-    end = text.find(b"\n", offset)
-    line = text[begin : len(text) if end < 0 else end]
-    far = offset - begin > TEXT_LIMIT // 2
-    if far:
-        line = line[offset - begin - _LEAD :]
-    words = line[: 4 * TEXT_LIMIT].decode("utf-8", "backslashreplace")
-    words = "…" + words if far else words
-    return words if len(words) <= TEXT_LIMIT else words[: TEXT_LIMIT - 1] + "…"
-
-
-def shape(text: str) -> str:
-    """Return a text with its numbers, addresses and paths replaced, so that records of one shape count together."""
-    return _VARIABLE.sub(lambda m: "<path>" if m[0][0] == "/" else "#", text[:300])
+    @staticmethod
+    def _taken(marks: Marks, starts: list[int]) -> dict[int, Places]:
+        """Take the marks of lines that begin at `starts`, and return them by line; those of lines before are of no use any more."""
+        taken = {}
+        while marks and marks[0][0] < starts[-1]:
+            at, places = marks.popleft()
+            if at >= starts[0]:
+                taken[bisect_left(starts, at)] = places
+        return taken

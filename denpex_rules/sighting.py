@@ -83,7 +83,7 @@ class Emitter:
 class Sighting:
     """One event seen in one record.
 
-    `ordinal` orders sightings of one emitter. `text` is the record's matching line with wrappers peeled, as text for display
+    `ordinal` orders sightings of one emitter: the number of the record's first line. `text` is the record's matching line with wrappers peeled, as text for display
     (invalid bytes escaped), at most TEXT_LIMIT characters.
     """
 
@@ -113,9 +113,9 @@ TEXT_LIMIT: Final = 1000
 class Activity:
     """When one emitter spoke: closed runs [lo, hi] in ns, in time order; inside a run no two lines are further apart than `floor`.
 
-    Bounded: when there are more than MAX_RUNS runs, `floor` doubles and runs closer than it merge. `frame` is an instant of
-    the same clock, zone and year knowledge as the runs (its lo and hi are those of the last line). Lines without any time are
-    counted in `untimed`, not in the runs.
+    Runs are kept in whole seconds: bounds are rounded outwards. Bounded: when there are more than MAX_RUNS runs, `floor` doubles and runs
+    closer than it merge. `frame` is an instant of the same clock, zone and year knowledge as the runs. Lines without any time
+    are counted in `untimed`, not in the runs.
     """
 
     emitter: Emitter
@@ -145,12 +145,22 @@ class Dropped:
 
 
 @frozen
+class Part:
+    """One of the files that a source was read from, in content order: how many of the source's lines and bytes stand before it."""
+
+    name: str
+    lines: int
+    bytes: int
+
+
+@frozen
 class SourceCoverage:
     """What was read of one source.
 
     `layout` names wrappers and leaf, outermost first ("k8s_cri > torchrun_tee > c10d"). `truncated` says that bytes are
     missing (a cut stream, an over-long line); `merged` counts lines that stand for repeats of other processes' lines;
-    `evicted` counts sightings dropped to stay within bounds; `dropped` says which, where that is known.
+    `evicted` counts sightings dropped to stay within bounds; `dropped` says which, where that is known. `parts` names the files
+    of a rotated log, oldest first; empty: the source is one file of its own name.
     """
 
     source: str
@@ -164,6 +174,14 @@ class SourceCoverage:
     activities: tuple[Activity, ...] = ()
     mtime: int | None = None
     dropped: tuple[Dropped, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def locate(self, line: int, start: int, end: int) -> tuple[str, int, tuple[int, int]]:
+        """Return the file, line and byte range in it that a line and byte range of the source stand for."""
+        part = next((p for p in reversed(self.parts) if p.bytes <= start), None)
+        if part is None:
+            return self.source, line, (start, end)
+        return part.name, line - part.lines, (start - part.bytes, end - part.bytes)
 
 
 @frozen

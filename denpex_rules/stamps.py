@@ -22,6 +22,7 @@ MONTHS: Final[dict[bytes, int]] = {
     name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
 }
 _UNIVERSAL: Final = frozenset({b"Z", b"z", b"UTC", b"GMT"})
+_UNITS: Final = tuple(10 ** (9 - digits) for digits in range(10))  # ns of the last of so many digits behind the point
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -37,9 +38,11 @@ def _second(year: int, month: int, day: int, clock: bytes) -> int | None:
 
 
 @lru_cache(maxsize=CACHED)
-def _iso_second(text: bytes) -> int | None:
-    """Return `YYYY-MM-DD?HH:MM:SS` (any separators, fixed columns) in ns, as if it were UTC."""
-    return _second(int(text[:4]), int(text[5:7]), int(text[8:10]), text[11:19])
+def _iso_second(text: bytes, zone: bytes | None) -> Instant | None:
+    """Return the second `YYYY-MM-DD?HH:MM:SS` (any separators, fixed columns) in a zone."""
+    start = _second(int(text[:4]), int(text[5:7]), int(text[8:10]), text[11:19])
+    ahead = zone_offset(zone) if zone and start is not None else None
+    return _spread(start, None, "local") if start is None or ahead is None else _spread(start - ahead, None, "wall")
 
 
 @lru_cache(maxsize=256)
@@ -60,19 +63,19 @@ def _spread(start: int | None, fraction: bytes | None, clock: Clock, *, year: bo
         return None
     if not fraction:
         return Instant(start, start + SECOND - 1, clock, "", year)
-    unit = 10 ** (9 - len(fraction))
+    unit = _UNITS[len(fraction)]
     lo = start + int(fraction) * unit
     return Instant(lo, lo + unit - 1, clock, "", year)
 
 
 def iso(seconds: bytes, fraction: bytes | None = None, zone: bytes | None = None) -> Instant | None:
     """Return an ISO-like stamp: `seconds` is `YYYY-MM-DD?HH:MM:SS` with any separators, `fraction` at most nine digits."""
-    start = _iso_second(seconds)
-    if zone and start is not None:
-        ahead = zone_offset(zone)
-        if ahead is not None:
-            return _spread(start - ahead, fraction, "wall")
-    return _spread(start, fraction, "local")
+    second = _iso_second(seconds, zone)
+    if second is None or not fraction:
+        return second
+    unit = _UNITS[len(fraction)]
+    lo = second.lo + int(fraction) * unit
+    return Instant(lo, lo + unit - 1, second.clock)
 
 
 @lru_cache(maxsize=CACHED)
@@ -88,12 +91,14 @@ def glog(date: bytes, clock: bytes, fraction: bytes | None) -> Instant | None:
     return _spread(start, fraction, "local", year=len(date) > 4)
 
 
+@lru_cache(maxsize=CACHED)
 def numbered(month: bytes, day: bytes, clock: bytes, year: bytes | None = None) -> Instant | None:
     """Return a stamp whose month is a number, to the second."""
     start = _second(int(year) if year else NO_YEAR, int(month), int(day), clock)
     return _spread(start, None, "local", year=year is not None)
 
 
+@lru_cache(maxsize=CACHED)
 def named(month: bytes, day: bytes, clock: bytes, fraction: bytes | None = None, year: bytes | None = None) -> Instant | None:
     """Return a stamp whose month is a name (`Oct`) or a number; syslog has no year, ctime has one."""
     number = MONTHS.get(month) or (int(month) if month.isdigit() else 0)
@@ -116,7 +121,7 @@ def uptime(seconds: bytes, fraction: bytes, domain: str) -> Instant | None:
     """Return the time since a boot or a program's start; `domain` names what such stamps compare within."""
     if len(seconds) > 10:
         return None
-    unit = 10 ** (9 - len(fraction))
+    unit = _UNITS[len(fraction)]
     lo = int(seconds) * SECOND + int(fraction or b"0") * unit
     return Instant(lo, lo + unit - 1, "monotonic", domain)
 
@@ -125,7 +130,7 @@ def arrival(stamp: Instant | None) -> Instant | None:
     """Return what a wrapper's stamp tells of its line: written at most LAG before it, not later."""
     if stamp is None:
         return None
-    return evolve(stamp, lo=stamp.lo - LAG, clock="arrival" if stamp.clock == "wall" else stamp.clock)
+    return Instant(stamp.lo - LAG, stamp.hi, "arrival" if stamp.clock == "wall" else stamp.clock, stamp.domain, stamp.year)
 
 
 def with_year(stamp: Instant, near: Instant) -> Instant:

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from denpex_rules import stamps
-from denpex_rules.prefix import CLOCK, CTIME, DIGIT, LOWER, MONTH, UPPER, WORD, ZONED, Match, Prefixes, Registry, host_of, text_of
+from denpex_rules.prefix import (
+    CLOCK,
+    CTIME,
+    DAYS,
+    DIGIT,
+    LOWER,
+    MONTH,
+    UPPER,
+    WORD,
+    ZONED,
+    Match,
+    Prefixes,
+    Registry,
+    host_of,
+    text_of,
+)
+from denpex_rules.rule import Kind
 
 _FORMATS: Final = Registry()
 wrapper = partial(_FORMATS.add, "wrapper")
 weak = partial(_FORMATS.add, "weak")
 
 _OMPI = rb"<(?P<stream>std(?:out|err|diag))>:"
-_SAGEMAKER_LOCAL: Final = re.compile(rb"(algo-\d{1,4})-[a-z0-9]{5}")
 NANOS: Final = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
 
 
@@ -29,9 +44,13 @@ NANOS: Final = rb"(?:(?<=\.\d{7}Z)|(?<=\.\d{8}Z)|(?<=\.\d{9}Z))"
     "local rank, role",
 )
 def _tee(m: Match, into: Prefixes) -> None:
-    into.local_rank = int(m[1])
-    into.tee = text_of(m[0].rstrip()[1:-2])
+    into.local_rank, into.tee = _worker(m[0], m[1])
     into.kind = "rank"
+
+
+@lru_cache(maxsize=4096)
+def _worker(tag: bytes, local: bytes) -> tuple[int, str]:
+    return int(local), text_of(tag.rstrip()[1:-2])
 
 
 @wrapper(
@@ -54,7 +73,7 @@ def _ompi(m: Match, into: Prefixes) -> None:
 @wrapper(
     "ompi4_stamped",
     "",
-    b"MTWFS",
+    DAYS,
     CTIME + rb"(?:\[\d{1,10},(?P<rank>\d{1,7})\])?" + _OMPI,
     "Mon Nov 30 10:04:10 2026[1,3]<stderr>:message",
     "task, stream; arrival time without zone",
@@ -129,13 +148,29 @@ def _stern(m: Match, into: Prefixes) -> None:
     into.ident = text_of(m[0]).rstrip().replace(" ", "/")
 
 
+@wrapper(
+    "sagemaker_local",
+    "",
+    b"a",
+    rb"(algo-\d{1,4})-[a-z0-9]{5} {1,40}\| ",
+    "algo-1-abcde  | step 10",
+    "host (SageMaker's local mode)",
+)
+def _sagemaker_local(m: Match, into: Prefixes) -> None:
+    into.host = into.ident = host_of(m[1])
+
+
 @weak("torchx", "", WORD, rb"([A-Za-z_][\w.-]{0,63}/\d{1,4}) ", "trainer/0 step 10", "role and replica")
-@weak("compose", "", WORD, rb"([A-Za-z0-9][\w.-]{0,250}) {1,40}\| ", "trainer-1  | step 10", "service")
+@weak(
+    "compose",
+    "",
+    WORD,
+    rb"(?!algo-\d{1,4}-[a-z0-9]{5} )([A-Za-z0-9][\w.-]{0,250}) {1,40}\| ",
+    "trainer-1  | step 10",
+    "service",
+)
 def _named(m: Match, into: Prefixes) -> None:
     into.ident = text_of(m[1])
-    machine = _SAGEMAKER_LOCAL.fullmatch(m[1])
-    if machine:
-        into.host = host_of(machine[1])
 
 
 @wrapper(
@@ -150,7 +185,7 @@ def _fluentbit(m: Match, into: Prefixes) -> None:
     into.arrival(stamps.epoch(m[1], m[2]))
 
 
-@weak(
+@wrapper(
     "xla_dist",
     "iso",
     b" ",
@@ -213,16 +248,19 @@ _TENSOR_WORKER: Final = re.compile(rb"(?:Worker_|VllmWorker )TP(\d{1,4})(?:_EP\d
 )
 def _ray(m: Match, into: Prefixes) -> None:
     name = m[1] or b""
-    into.process = f"{text_of(name)} pid={text_of(m[2])}".strip()
-    into.pid = int(m[2])
-    if m[3]:
-        into.host = host_of(m[3])
-        into.process += f" {into.host}"
-    if b"orker" in name:
-        into.kind = "rank"
+    into.process, into.pid, host, kind, rank = _ray_process(name, m[2], m[3])
+    into.host = host or into.host
+    into.kind = kind or into.kind
+    into.rank = into.rank if rank is None else rank
+
+
+@lru_cache(maxsize=4096)
+def _ray_process(name: bytes, pid: bytes, ip: bytes) -> tuple[str, int, str | None, Kind | None, int | None]:
+    process = f"{text_of(name)} pid={text_of(pid)}".strip()
+    host = host_of(ip) if ip else None
     tensor = _TENSOR_WORKER.fullmatch(name)
-    if tensor:
-        into.rank = int(tensor[1])
+    kind: Kind | None = "rank" if b"orker" in name else None
+    return f"{process} {host}" if host else process, int(pid), host, kind, int(tensor[1]) if tensor else None
 
 
 @wrapper(

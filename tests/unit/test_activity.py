@@ -35,9 +35,9 @@ _TIMES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5)), min_size=1, 
 @given(_TIMES, st.randoms(use_true_random=False))
 def test_runs_are_those_of_the_sorted_lines(times: list[tuple[int, int]], random: object) -> None:
     """Runs join what is at most the floor apart, and don't depend on the order in which the lines come."""
-    runs = Runs()
+    runs = Runs(at(0))
     for seconds, width in times:
-        runs.add(at(seconds, width), MAX_RUNS)
+        runs.add(seconds * SECOND, (seconds + width) * SECOND, MAX_RUNS)
     plain: list[list[int]] = []
     for seconds, width in sorted(times):
         lo, hi = seconds * SECOND, (seconds + width) * SECOND
@@ -51,9 +51,9 @@ def test_runs_are_those_of_the_sorted_lines(times: list[tuple[int, int]], random
 @given(_TIMES)
 def test_few_runs_are_coarse_runs(times: list[tuple[int, int]]) -> None:
     """With a bound on runs the floor doubles, runs stay disjoint, and every line lies in one."""
-    runs = Runs()
+    runs = Runs(at(0))
     for seconds, width in times:
-        runs.add(at(seconds, width), 3)
+        runs.add(seconds * SECOND, (seconds + width) * SECOND, 3)
     found = runs.intervals()
     assert len(found) <= 3
     assert all(b[0] - a[1] > runs.floor for a, b in pairwise(found))
@@ -63,7 +63,7 @@ def test_few_runs_are_coarse_runs(times: list[tuple[int, int]]) -> None:
 def test_lines_without_a_bounded_time_are_untimed() -> None:
     """Unknown and half-known instants are counted, not placed."""
     (found,) = activities(line(), line(at(5)), line(Instant(5, MAX)))
-    assert (found.lines, found.untimed, found.runs, found.frame) == (3, 2, ((5 * SECOND, 5 * SECOND),), at(5))
+    assert (found.lines, found.untimed, found.runs, found.frame) == (3, 2, ((5 * SECOND, 6 * SECOND),), at(5, 1))
     (none,) = activities(line())
     assert (none.lines, none.untimed, none.runs, none.frame) == (1, 1, (), UNKNOWN)
 
@@ -73,7 +73,7 @@ def test_clocks_are_told_apart() -> None:
     boot = at(3, clock="monotonic", domain="boot")
     first, second = activities(line(boot), line(at(1)), line(at(1, clock="arrival")), line())
     assert (first.lines, first.untimed, first.frame.frame) == (3, 1, at(1).frame)
-    assert (second.lines, second.untimed, second.frame) == (1, 0, boot)
+    assert (second.lines, second.untimed, second.frame) == (1, 0, at(3, 1, "monotonic", "boot"))
     many = activities(*(line(at(1, clock="monotonic", domain=str(i))) for i in range(FRAMES + 5)))
     assert len(many) == FRAMES
     assert sum(a.untimed for a in many) == 5

@@ -8,8 +8,8 @@ import pytest
 from attrs import evolve
 
 from denpex_rules import retain
-from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant
-from denpex_rules.retain import Errors, Gap, Kept, Row, Shelf, hull
+from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
+from denpex_rules.retain import Errors, Gap, Kept, Row, Shelf
 from denpex_rules.sighting import Actor, Emitter, ErrorLine, Sighting
 
 A, B = Instant(10, 12), Instant(20, 25, "arrival")
@@ -53,10 +53,10 @@ def test_a_row_keeps_the_first_and_the_newest() -> None:
     """The first ones stay, the middle is dropped and counted, a smaller bound drops more."""
     row = Row(4, lookup=True)
     for i in range(10):
-        row.add(Kept(sighting(i)), 4)
+        row.add(Kept(sighting(i)))
     assert [k.item.line for k in row] == [0, 7, 8, 9]
     row.shrink(2)
-    row.add(Kept(sighting(10)), 2)
+    row.add(Kept(sighting(10)))
     assert [k.item.line for k in row] == [0, 10]
     assert (len(row), row.count) == (2, 9)
 
@@ -65,8 +65,8 @@ def test_a_decisive_row_keeps_as_many_of_the_first() -> None:
     """Of an event that decides, the first half stays; a smaller bound drops from the middle, one after the other or at once."""
     row, other = Row(8, lookup=False), Row(4, lookup=False)
     for i in range(12):
-        row.add(Kept(sighting(i)), 8)
-        other.add(Kept(sighting(i)), 4)
+        row.add(Kept(sighting(i)))
+        other.add(Kept(sighting(i)))
     assert [k.item.line for k in row] == [0, 1, 2, 3, 8, 9, 10, 11]
     row.shrink(4)
     assert [k.item.line for k in row] == [k.item.line for k in other] == [0, 1, 10, 11]
@@ -77,10 +77,10 @@ def test_a_row_that_is_not_full_loses_nothing() -> None:
     """A smaller bound that still holds all of them drops none, now and when the next ones come."""
     row = Row(8, lookup=False)
     for i in range(4):
-        row.add(Kept(sighting(i)), 8)
+        row.add(Kept(sighting(i)))
     row.shrink(4)
     assert ([k.item.line for k in row], row.count) == ([0, 1, 2, 3], 0)
-    row.add(Kept(sighting(4)), 4)
+    row.add(Kept(sighting(4)))
     assert ([k.item.line for k in row], row.count) == ([0, 1, 3, 4], 1)
 
 
@@ -88,9 +88,13 @@ def test_what_was_dropped_spans_their_instants() -> None:
     """The span holds all that were dropped; one without a time, or of another clock, makes it unknown."""
     row = Row(2, lookup=True)
     for i in range(6):
-        row.add(Kept(evolve(sighting(i), instant=Instant(10 * i, 10 * i + 5))), 2)
-    assert (row.count, row.span) == (4, Instant(10, 45))
-    assert hull(A, BOOT) == hull(UNKNOWN, A) == UNKNOWN
+        row.add(Kept(evolve(sighting(i), instant=Instant(10 * i * SECOND, 10 * i * SECOND + 5))))
+    assert (row.count, row.span) == (4, Instant(10 * SECOND, 41 * SECOND))
+    for other in (BOOT, UNKNOWN):
+        row = Row(2, lookup=True)
+        for instant in (A, A, other, A, A):
+            row.add(Kept(evolve(sighting(0), instant=instant)))
+        assert (row.count, row.span) == (3, UNKNOWN)
 
 
 def test_a_shelf_is_bounded_by_event_and_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,8 +102,8 @@ def test_a_shelf_is_bounded_by_event_and_emitter(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(retain, "PER_EMITTER", 4)
     shelf = Shelf(frozenset({"e"}))
     for i in range(20):
-        shelf.add(Kept(sighting(i, str(i % 2))), str(i % 2))
-    assert sorted(k.item.line for k in shelf) == [0, 1, 14, 15, 16, 17, 18, 19]
+        shelf.add(Kept(sighting(i, str(i % 2))), "e", str(i % 2))
+    assert sorted(k.item.line for _, _, k in shelf) == [0, 1, 14, 15, 16, 17, 18, 19]
     assert [(d.event, d.label, d.count) for d in shelf.dropped()] == [("e", "0", 6), ("e", "1", 6)]
 
 
@@ -109,8 +113,8 @@ def test_a_shelf_of_many_emitters_keeps_few_of_each(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(retain, "PER_SOURCE", 80)
     shelf = Shelf(frozenset({"e"}))
     for i in range(300):
-        shelf.add(Kept(sighting(i, str(i % 30))), str(i % 30))
-    assert sorted(k.item.line for k in shelf) == [*range(30), *range(270, 300)]
+        shelf.add(Kept(sighting(i, str(i % 30))), "e", str(i % 30))
+    assert sorted(k.item.line for _, _, k in shelf) == [*range(30), *range(270, 300)]
     assert (shelf.kept, sum(d.count for d in shelf.dropped())) == (60, 240)
 
 
@@ -119,8 +123,8 @@ def test_a_shelf_has_no_more_rows_than_room(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(retain, "PER_SOURCE", 8)
     shelf = Shelf(frozenset())
     for i in range(100):
-        shelf.add(Kept(sighting(i, str(i))), str(i))
-    assert sorted(k.item.line for k in shelf) == [0, 1, 2, 3]
+        shelf.add(Kept(sighting(i, str(i))), "e", str(i))
+    assert sorted(k.item.line for _, _, k in shelf) == [0, 1, 2, 3]
     assert [(d.label, d.count) for d in shelf.dropped()] == [(None, 96)]
 
 

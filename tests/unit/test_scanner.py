@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import template
 
-from denpex_rules import retain, scanner
+from denpex_rules import recorder, retain, scanner
 from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
 from denpex_rules.compiler import compile_rules
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.rule import Alternative, Event, Regex, Rule, RuleSet, Sequence, Step
-from denpex_rules.scanner import SourceScanner, shape, shown
+from denpex_rules.assembly import shape, shown
+from denpex_rules.scanner import SourceScanner
 from denpex_rules.sighting import Actor, Scan, Sighting
 
 
@@ -129,7 +130,7 @@ def test_a_host_line_is_no_process_line() -> None:
 def test_every_occurrence_in_a_record_is_seen() -> None:
     """Each entry of a block is a sighting on its own line; all have the record's ordinal, as line order proves nothing there."""
     found = of(scan(b"first\nbox\n+rank 3 died\n+rank 1 died\nrank 2 died\n"), "died")
-    assert [(s.fields["r"], s.line, s.ordinal) for s in found] == [(3, 3, 1), (1, 4, 1), (2, 5, 2)]
+    assert [(s.fields["r"], s.line, s.ordinal) for s in found] == [(3, 3, 2), (1, 4, 2), (2, 5, 5)]
 
 
 def test_long_records_are_cut_and_nothing_is_lost() -> None:
@@ -195,7 +196,7 @@ def test_activity_tells_when_each_emitter_spoke() -> None:
     data = b"@10 <1> a\n@11 <1> b\n@100 <1> c\n@50 <1> d\n<1> e\n@10 <2> a\n"
     one, two = scan(data).sources[0].activities
     assert one.runs == ((10 * SECOND, 12 * SECOND), (50 * SECOND, 51 * SECOND), (100 * SECOND, 101 * SECOND))
-    assert (one.lines, one.untimed, one.floor, one.frame, one.actor.rank) == (5, 1, SECOND, stamp(50), 1)
+    assert (one.lines, one.untimed, one.floor, one.frame, one.actor.rank) == (5, 1, SECOND, stamp(10), 1)
     assert (two.emitter.label, two.lines) == ("2", 1)
 
 
@@ -341,7 +342,7 @@ def test_error_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_emitters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of emitters beyond the bound are a crowd: no line order, no records, no times from neighbours."""
-    monkeypatch.setattr(scanner, "LABELS", 2)
+    monkeypatch.setattr(recorder, "LABELS", 2)
     found = scan(b"<1> a\n<2> b\n@5 <3> step 3\n<4> step 4\n+<5> step 5\n@9 <3> c\n<1> step 1\n")
     steps = of(found, "step")
     assert [(s.fields["n"], s.emitter.label, s.instant) for s in steps] == [
@@ -360,14 +361,14 @@ def test_emitters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_unfinished_records_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """When all unfinished records together are too large, the oldest counts as finished; nothing is lost."""
-    monkeypatch.setattr(scanner, "OPEN_BYTES", 100)
+    monkeypatch.setattr(recorder, "OPEN_BYTES", 100)
     data = b"".join(b"<%d> step %d and more words\n" % (i, i) for i in range(50))
     assert [s.fields["n"] for s in of(scan(data), "step")] == list(range(50))
 
 
 def test_runs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """With more runs than the bound, the floor doubles until they fit; nothing that was spoken is lost."""
-    monkeypatch.setattr(scanner, "MAX_RUNS", 16)
+    monkeypatch.setattr(recorder, "MAX_RUNS", 16)
     order = list(range(0, 5000, 10))
     random.Random(7).shuffle(order)
     (activity,) = scan(b"".join(b"@%d x\n" % s for s in order)).sources[0].activities

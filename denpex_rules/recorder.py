@@ -1,0 +1,362 @@
+"""From the lines of one source to what a scan keeps: records, their sightings and errors, and when emitters spoke."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import accumulate
+from typing import Final
+
+from attrs import frozen
+
+from denpex_rules.assembly import HOST_KINDS, Piece, Speaker, Whole, shape, shown
+from denpex_rules.clock import UNKNOWN, Instant
+from denpex_rules.lines import LINE_LIMIT, LineSplitter, PhysicalLine
+from denpex_rules.pattern import Hit
+from denpex_rules.program import Program
+from denpex_rules.record import Hints, Line
+from denpex_rules.retain import Errors, Kept, Marked, Shelf
+from denpex_rules.rule import SEVERITIES
+from denpex_rules.sighting import MAX_RUNS, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+
+SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
+OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
+LABELS: Final = 5_000  # emitters that are told apart in one source
+AGENT: Final = "agent"  # the label of a launcher's own lines
+OTHERS: Final = "…"  # the label of the lines of all further ones
+RUNS: Final = 400_000  # runs of all emitters of a source together
+
+Read = Callable[[PhysicalLine], Line]
+
+_ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
+_NO_HITS: Final[Mapping[int, int]] = {}
+
+
+class Recorder:
+    """Makes records of the lines of one source, and keeps what they tell."""
+
+    def __init__(self, program: Program, source: str, state: State, read: Read) -> None:
+        """Begin a source; `read` reads one line."""
+        self._matcher = program.matcher
+        self._source = source
+        self.state = state
+        self._read = read
+
+    def copy(self) -> Recorder:
+        """Return another one in the same state, which goes its own way from here."""
+        twin = copy.copy(self)
+        twin.state = copy.deepcopy(self.state)
+        return twin
+
+    def scan(self, mtime: int | None) -> Scan:
+        """Return all that is kept; `mtime` is when the source was last written (ns UTC)."""
+        place = self._matcher.place
+        found = [
+            sighting
+            for event, label, kept in self.state.shelf
+            for sighting in (self._resolved(kept, event, label) if isinstance(kept, Marked) else (kept.resolved(),))
+        ]
+        found.sort(key=lambda s: (s.line, place[s.event]))  # stable: occurrences on one line keep their order
+        errors = sorted(self.state.errors, key=lambda e: e.line)
+        return Scan(tuple(found), (self._coverage(mtime),), tuple(errors))
+
+    def take(self, lines: list[PhysicalLine]) -> None:
+        """Peel whole lines, look for literals in all of them at once, and hand each to its emitter.
+
+        A blank line without a stamp tells nothing, not even which emitter it is from.
+        """
+        read = (self._piece(line) for line in lines if line.tail or line.data.strip())
+        pieces = [p for p in read if p.line.instant.known or p.text.strip()]
+        if not pieces:
+            return
+        hits: dict[int, dict[int, int]] = {}
+        ends = list(accumulate(len(p.text) + 1 for p in pieces))
+        row = 0
+        for end, events in self._matcher.announced(b"\n".join(p.text for p in pieces)):
+            while end >= ends[row]:
+                row += 1
+            _note(hits.setdefault(row, {}), events)
+        for row, piece in enumerate(pieces):
+            self._place(piece, hits.get(row, _NO_HITS))
+
+    def _piece(self, physical: PhysicalLine) -> Piece:
+        line = self._read(physical)
+        text = line.text.replace(b"\r", b"\n")  # a redrawn progress bar: each drawing reads as a line
+        if physical.tail:
+            text += b"\n" + physical.tail
+        return Piece(line, text, physical.number, physical.start, physical.end)
+
+    def _place(self, piece: Piece, hits: Mapping[int, int]) -> None:
+        state, line = self.state, piece.line
+        state.merged += line.repeats > 0
+        if piece.number <= SAMPLE_LINES:
+            state.layouts[line.layout] += 1
+        emitter = state.emitter(self.label(line))
+        if emitter.label == AGENT:
+            self.hand_over()
+        if emitter.tail is not None and not (line.head and line.instant.known):
+            self._recall(emitter, emitter.tail)
+        if emitter.tail is not None or emitter.begins(piece):
+            self.finish(emitter)
+        piece.when = emitter.when(line.instant)
+        emitter.pieces.append(piece)
+        _note(emitter.hits, hits.items())
+        emitter.size += len(piece.text)
+        state.open_bytes += len(piece.text)
+        state.open[emitter.label] = emitter
+        self.bound_open()
+
+    def bound_open(self) -> None:
+        """Take the oldest records as finished while the unfinished ones are too large together."""
+        state = self.state
+        while state.open_bytes > OPEN_BYTES:
+            self.finish(next(iter(state.open.values())))
+
+    @property
+    def run_limit(self) -> int:
+        """How many runs each clock of an emitter may have."""
+        return min(self.state.run_limit, RUNS // len(self.state.emitters))
+
+    def hand_over(self) -> None:
+        """Give an unfinished record without a label to the launcher when one of its lines shows that it is the launcher's.
+
+        torchrun raises ChildFailedError by a bare traceback: only its box tells whose it is. It then has the launcher's stamps
+        around it and its line order.
+        """
+        state = self.state
+        bare = state.emitters.get("")
+        if bare is None or state.hints.process or not any(p.line.kind == "agent" for p in bare.pieces):
+            return
+        agent = state.emitter(AGENT)
+        self.finish(agent)
+        for piece in bare.pieces:
+            piece.when = agent.when(piece.line.instant)
+        agent.pieces, agent.hits, agent.size = bare.pieces, bare.hits, bare.size
+        bare.pieces, bare.hits, bare.size = [], {}, 0
+        state.open.pop(bare.label, None)
+        state.open[agent.label] = agent
+
+    def label(self, line: Line) -> str:
+        """Return the emitter's label.
+
+        A host's line among a process's lines is never from that process; an untagged line among tagged ones is the launcher's.
+        """
+        hints = self.state.hints
+        if not line.label and line.kind in HOST_KINDS and line.kind != hints.kind and not hints.process:
+            return str(line.kind)
+        return line.label or (AGENT if hints.tagged and not hints.process else "")
+
+    # ---- records
+
+    def finish_all(self) -> None:
+        """Finish the records of all emitters."""
+        for emitter in tuple(self.state.emitters.values()):
+            self.finish(emitter)
+        if AGENT in self.state.emitters:
+            self.finish(self.state.emitters[AGENT])  # it may have been handed a record since
+
+    def finish(self, emitter: Speaker) -> None:
+        """Look at an emitter's record, which is complete, and forget its lines."""
+        if not emitter.label:
+            self.hand_over()
+        if emitter.tail is not None:
+            self.mark(emitter.tail, emitter.label)
+            self._forget(emitter)
+        if not emitter.pieces:
+            return
+        record = Whole(emitter.pieces)
+        presence, before, limit = emitter.presence, emitter.presence.runs, self.run_limit
+        for piece in emitter.pieces:
+            if not piece.counted:
+                presence.add(piece.line, limit)
+        self.state.runs += presence.runs - before
+        self._sight(record, emitter)
+        if record.severity in _ERRORS:
+            self._remember_error(record, emitter)
+        self._forget(emitter)
+
+    def _sight(self, record: Whole, emitter: Speaker) -> None:
+        """Try the events that the record's literals announce."""
+        for place, announced in sorted((emitter.hits | self._matcher.expensive).items()):
+            pattern = self._matcher.pattern(place)
+            if not pattern.accepts(record.severity, None):
+                continue
+            for hit in pattern.matches(record.text, announced):
+                row = record.row(hit.start)
+                if pattern.accepts(record.severity, record.kind(row)):
+                    sighting = self._sighting(place, hit, record, row, emitter.label_of(record.pieces[row]))
+                    when = record.when(row)
+                    gap = None if isinstance(when, Instant) else when
+                    self.state.shelf.add(Kept(sighting, gap), sighting.event, emitter.label)
+
+    def _forget(self, emitter: Speaker) -> None:
+        """Drop the lines of an emitter's record."""
+        self.state.open.pop(emitter.label)
+        self.state.open_bytes -= emitter.size
+        emitter.pieces, emitter.hits, emitter.size, emitter.tail = [], {}, 0, None
+
+    def _sighting(self, place: int, hit: Hit, record: Whole, row: int, label: str) -> Sighting:
+        piece, event = record.pieces[row], self._matcher.events[place]
+        when = record.when(row)
+        return Sighting(
+            event.id,
+            Emitter(self._source, label),
+            record.pieces[0].number,
+            piece.number,
+            piece.start,
+            piece.end,
+            when if isinstance(when, Instant) else UNKNOWN,
+            piece.line.actor.merge(record.pieces[0].line.actor),
+            hit.fields,
+            record.kind(row),
+            record.severity,
+            shown(piece.text, hit.start - record.starts[row]),
+        )
+
+    def _remember_error(self, record: Whole, emitter: Speaker) -> None:
+        # A traceback says at its end what it is about.
+        row = max(i for i, p in enumerate(record.pieces) if p.line.severity == record.severity)
+        piece = record.pieces[row]
+        text = shown(piece.text)
+        template = shape(text)
+        if self.state.errors.known(template):
+            return
+        when = record.when(row)
+        error = ErrorLine(
+            template,
+            Emitter(self._source, emitter.label_of(piece)),
+            piece.number,
+            piece.start,
+            piece.end,
+            when if isinstance(when, Instant) else UNKNOWN,
+            piece.line.actor.merge(record.pieces[0].line.actor),
+            text,
+            ordinal=record.pieces[0].number,
+        )
+        self.state.errors.add(Kept(error, None if isinstance(when, Instant) else when))
+
+    def mark(self, tail: Marked, label: str) -> None:
+        """Keep the events that a plain line shows."""
+        for place in tail.places:
+            self.state.shelf.add(tail, self._matcher.events[place].id, label)
+
+    def _resolved(self, marked: Marked, event: str, label: str) -> list[Sighting]:
+        """Return the sightings of an event in a marked line."""
+        piece = self._line_of(marked)
+        piece.when = piece.line.instant
+        record = Whole([piece])
+        place = self._matcher.place[event]
+        return [self._sighting(place, hit, record, 0, label) for hit in self._matcher.pattern(place).matches(record.text)]
+
+    def _recall(self, emitter: Speaker, tail: Marked) -> None:
+        """Read an emitter's last plain line in full, for its record may go on."""
+        piece = self._line_of(tail)
+        piece.when = emitter.when(piece.line.instant)
+        piece.counted = True
+        emitter.tail, emitter.pieces = None, [piece]
+        for _, events in self._matcher.announced(piece.text):
+            _note(emitter.hits, events)
+        self.state.open_bytes += len(piece.text) - emitter.size
+        emitter.size = len(piece.text)
+
+    def _line_of(self, kept: Marked) -> Piece:
+        data = kept.raw.removesuffix(b"\r")
+        return self._piece(PhysicalLine(kept.number, kept.start, kept.start + len(kept.raw), data))
+
+    # ---- bounds
+
+    @property
+    def size(self) -> Size:
+        """How much is kept of the source."""
+        return Size(self.state.shelf.kept, len(self.state.errors), self.state.runs)
+
+    def shrink(self, limit: Size) -> None:
+        """Keep at most so many sightings of each event and emitter, error records, and runs of each emitter, now and later."""
+        state = self.state
+        state.shelf.shrink(limit.sightings)
+        state.errors.shrink(limit.errors)
+        if limit.runs < state.run_limit:
+            state.run_limit = limit.runs
+            for emitter in state.emitters.values():
+                emitter.presence.shrink(limit.runs)
+            state.runs = sum(e.presence.runs for e in state.emitters.values())
+
+    # ---- coverage
+
+    def _coverage(self, mtime: int | None) -> SourceCoverage:
+        state = self.state
+        layout = max(state.layouts, key=state.layouts.__getitem__, default=())
+        dropped = state.shelf.dropped()
+        return SourceCoverage(
+            self._source,
+            " > ".join(layout),
+            state.splitter.bytes,
+            state.splitter.lines,
+            state.truncated or state.splitter.cut > 0,
+            state.merged,
+            sum(d.count for d in dropped),
+            tuple(state.notes + state.bounds() + [f"evicted: {event}" for event in dict.fromkeys(d.event for d in dropped)]),
+            tuple(a for e in state.emitters.values() for a in e.presence.activities(Emitter(self._source, e.label))),
+            mtime,
+            dropped,
+        )
+
+
+@frozen
+class Size:
+    """A number of sightings, of error records, and of the runs in which emitters spoke."""
+
+    sightings: int
+    errors: int
+    runs: int
+
+
+def _note(hits: dict[int, int], announced: Iterable[tuple[int, int]]) -> None:
+    for place, alternatives in announced:
+        hits[place] = hits.get(place, 0) | alternatives
+
+
+# ------------------------------------------------------------------ state
+
+
+class State:
+    """All that changes while a source is read: a snapshot works on a copy of it."""
+
+    def __init__(self, hints: Hints, lookups: AbstractSet[str]) -> None:
+        self.hints = hints
+        self.sample: list[PhysicalLine] | None = []
+        self.sample_bytes = 0
+        self.splitter = LineSplitter()
+        self.emitters: dict[str, Speaker] = {}
+        self.open: dict[str, Speaker] = {}  # those with an unfinished record, longest open first
+        self.open_bytes = 0
+        self.shelf = Shelf(lookups)
+        self.runs = 0  # of all emitters
+        self.run_limit = MAX_RUNS
+        self.errors = Errors()
+        self.layouts: Counter[tuple[str, ...]] = Counter()
+        self.merged = 0
+        self.truncated = False
+        self.notes: list[str] = []
+
+    def emitter(self, label: str) -> Speaker:
+        """Return the emitter with this label; once there are too many, the one that stands for all further ones."""
+        found = self.emitters.get(label)
+        if found is None:
+            crowd = len(self.emitters) >= LABELS
+            key = OTHERS if crowd else label
+            found = self.emitters.setdefault(key, Speaker(key, crowd=crowd))
+        return found
+
+    def bounds(self) -> list[str]:
+        """Say where a bound was reached."""
+        splitter = self.splitter
+        notes = [
+            (splitter.nuls, f"{splitter.nuls} NUL bytes were skipped: the log was truncated while its writer went on"),
+            (splitter.cut, f"{splitter.cut} lines were longer than {LINE_LIMIT} bytes: their middle was left out"),
+            (len(self.emitters) > LABELS, f"more than {LABELS} emitters: the lines of the further ones are not told apart"),
+            (self.errors.dropped, f"{self.errors.dropped} error records of further shapes were not kept"),
+        ]
+        return [text for count, text in notes if count]

@@ -1,0 +1,124 @@
+"""Which lines of a block must be read in full: those with more than a prefix and a message, or with what digits decide.
+
+An event that is blind to digits has one answer for all lines of a shape. So a line whose shape was looked at before is
+decided by a look-up: it shows nothing, or is marked with what it shows and read when the scan ends, should it be kept so long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from attrs import frozen
+
+from denpex_rules.forms import SHAPES, Form, Forms, shape
+from denpex_rules.program import Matcher
+from denpex_rules.record import Line
+
+Places = tuple[int, ...]  # of events in the program
+
+FULL: Final = None  # the answer for a line that must be read in full
+
+
+@frozen
+class Screened:
+    """What is special in one block.
+
+    `full` are the half-open ranges of the lines that must be read in full, in order; `marks` are the events that plain
+    lines show, by the offset at which the line begins.
+    """
+
+    full: tuple[tuple[int, int], ...]
+    marks: dict[int, Places]
+
+
+class Screen:
+    """Screens the blocks of one source."""
+
+    def __init__(self, matcher: Matcher, forms: Forms, peel: Callable[[bytes], Line]) -> None:
+        """Begin a source: `forms` are those of its plain lines, `peel` reads one line."""
+        self._matcher = matcher
+        self._forms = forms
+        self._peel = peel
+        self._answers: dict[tuple[Form, bytes], Places | None] = {}
+
+    def look(self, block: bytes) -> Screened:
+        """Look at whole lines."""
+        full: list[tuple[int, int]] = []
+        marks: dict[int, Places] = {}
+        announce, opaque, shortest = self._matcher.announcements, self._matcher.opaque, self._forms.shortest
+        start = end = 0  # of the line that the hits stand in
+        places: set[int] = set()
+        opaques: list[int] = []
+        for offset, number in self._matcher.backend.hits(block):
+            if offset >= end:
+                if places or opaques:
+                    self._decide(block, (start, end), places, opaques, full, marks)
+                    places.clear()
+                    opaques.clear()
+                start = block.rfind(b"\n", 0, offset) + 1
+                end = block.find(b"\n", offset) + 1
+            if not opaque[number]:
+                places.update(announce[number])
+            elif announce[number]:
+                opaques.append(end - 1)  # it stands where no prefix does
+            elif offset - start >= shortest:
+                opaques.append(offset)
+        if places or opaques:
+            self._decide(block, (start, end), places, opaques, full, marks)
+        return Screened(tuple(full), marks)
+
+    def _decide(
+        self,
+        block: bytes,
+        line: tuple[int, int],
+        places: set[int],
+        opaques: list[int],
+        full: list[tuple[int, int]],
+        marks: dict[int, Places],
+    ) -> None:
+        """Decide about a line in which texts stand that announce events, or that ask for care at these offsets."""
+        start, end = line
+        form, body = self._forms.head(block, start)
+        if not form:
+            return  # not plain: it is read in full anyway
+        if any(offset >= body and not (block[offset] == _RETURN and offset == end - 2) for offset in opaques):
+            full.append(line)
+            return
+        if not places:
+            return
+        answer = self._answer((form, shape(block[body:end])), block[start : end - 1], places)
+        if answer is FULL:
+            full.append(line)
+        elif answer:
+            marks[start] = answer
+
+    def _answer(self, key: tuple[Form, bytes], raw: bytes, places: set[int]) -> Places | None:
+        """Return the events that a plain line shows; FULL where it must be read to tell."""
+        found = self._answers.get(key, ())
+        if found or key in self._answers:
+            return found
+        if _HUGE.search(key[1]):
+            return FULL
+        if len(self._answers) >= SHAPES:
+            self._answers.clear()
+        found = self._answers[key] = self._shown(raw, places)
+        return found
+
+    def _shown(self, raw: bytes, places: set[int]) -> Places | None:
+        line = self._peel(raw)
+        found = []
+        for place in sorted(places):
+            pattern = self._matcher.pattern(place)
+            if not pattern.accepts(line.severity, line.kind):
+                continue
+            hits = list(pattern.matches(line.text))
+            if len(hits) > 1:
+                return FULL
+            found += [place] if hits else []
+        return tuple(found)
+
+
+_HUGE: Final = re.compile(rb"[eE][+-]?000")  # an exponent with which a number may be none that a float can hold
+_RETURN: Final = ord("\r")

@@ -1,0 +1,86 @@
+"""Reading plain lines many at once gives what reading them one by one gives, for any lines and any chunks."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from denpex_rules import scanner
+from denpex_rules.gather import compile_named
+from denpex_rules.program import Program
+from denpex_rules.record import Hints
+from denpex_rules.scanner import SourceScanner
+from denpex_rules.sighting import Scan
+
+PREFIXES = [
+    "[default{r}]:2026-11-30 10:{m:02}:{s:02},{f:03} INFO ",
+    "[rank{r}]: 2026-11-30 10:{m:02}:{s:02},{f:03} INFO ",
+    "2026-11-30T10:{m:02}:{s:02}.{f:03}Z node-0{r} trainer[4{r}]: ",
+    "2026-11-30 10:{m:02}:{s:02} ",
+    "[2026-11-30 10:{m:02}:{s:02},{f:03}] [INFO] [logging.py:96:log_dist] [Rank {r}] ",
+    "[rank{r}]:[I1130 10:{m:02}:{s:02}.000000{f:03} ProcessGroupNCCL.cpp:616] ",
+    "E1130 10:{m:02}:{s:02}.000000{f:03} {r} torch/distributed/elastic/multiprocessing/api.py:984] ",
+    "[rank{r}]: ",
+    "",
+]
+MESSAGES = [
+    "step {r} | loss 2.{f} | lr 1e-4",
+    "step {f} loss nan",
+    "shard {f} read in {r} ms",
+    "Traceback (most recent call last):",
+    '  File "train.py", line {r}, in step',
+    "RuntimeError: CUDA error: out of memory",
+    (
+        "[Rank {r}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={f}, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+        "Timeout(ms)=600000) ran for 600{f} milliseconds before timing out."
+    ),
+    "loss 1.{f}\rloss 2.{f}",
+    " 50%|█████     | {r}/10 [00:01<00:01,  8.5it/s]",
+    "\x1b[31mred\x1b[0m",
+    '{{"message": "step {r}", "level": "error"}}',
+    "time: {r} s",
+    "last words [rank{r}]: boom",
+    "Received Signals.SIGTERM death signal, shutting down workers",
+    "WARNING: {f}",
+    "",
+]
+LINE = st.tuples(
+    st.sampled_from(PREFIXES),
+    st.sampled_from(MESSAGES),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.integers(0, 59),
+    st.integers(0, 999),
+).map(lambda t: (t[0] + t[1]).format(r=t[2], m=t[3], s=t[4], f=t[5]).encode())
+
+
+@cache
+def pack() -> Program:
+    return compile_named((), pack=True)
+
+
+def scanned(data: bytes, chunks: int, *, skim: bool) -> Scan:
+    one = SourceScanner(pack(), "x.log", Hints(), skim=skim)
+    for start in range(0, len(data), chunks):
+        one.feed(data[start : start + chunks])
+        if skim and start == 0:
+            one.snapshot()
+    return one.close()
+
+
+@given(
+    st.lists(LINE, min_size=1, max_size=12),
+    st.lists(st.integers(0, 11), max_size=120),
+    st.integers(1, 3_000),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_skimming_changes_nothing(lines: list[bytes], order: list[int], chunks: int, newline: str) -> None:
+    """Sightings, instants, coverage, error records and what was dropped are the same for any chunks."""
+    data = newline.encode().join(lines[i % len(lines)] for i in [*range(len(lines)), *order])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanner, "SAMPLE_LINES", 3)
+        patch.setattr("denpex_rules.retain.PER_EMITTER", 6)
+        assert scanned(data, chunks, skim=True) == scanned(data, 1 << 20, skim=False)

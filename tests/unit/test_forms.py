@@ -1,0 +1,117 @@
+"""Forms: what is learned of plain lines, and what is never taken for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from denpex_rules.clock import SECOND
+from denpex_rules.formats import peel
+from denpex_rules.forms import FORMS, Forms, shape
+
+TEE = b"[default%d]:2026-11-30 10:00:%02d,%03d INFO loader: shard %d read"
+
+
+def learned(*lines: bytes) -> Forms:
+    """Return forms that have seen each line twice, and take them into use."""
+    forms = Forms(peel)
+    for line in lines:
+        for _ in range(2):
+            forms.learn(line, peel(line))
+    forms.refresh()
+    return forms
+
+
+def test_numbers_are_told_apart_by_what_they_change() -> None:
+    """The rank and the second are captured, the fraction varies freely, and so does the message."""
+    forms = learned(TEE % (3, 7, 125, 9))
+    rows = forms.lines(
+        b"".join(TEE % (r, s, f, 1) + b"\n" for r, s, f in ((3, 7, 1), (12, 7, 2), (3, 7, 999), (3, 8, 0))), 0, 1 << 20
+    )
+    keys = forms.keys(rows)
+    assert all(row[0] for row in rows)
+    assert keys[0] == keys[2]
+    assert len(set(keys)) == 3
+    assert forms.look_up(rows, keys) == set()
+    assert {forms.plains[who].actor.local_rank for who, _ in keys} == {3, 12}
+    assert {instant.hi - instant.lo for instant in forms.seconds.values()} == {SECOND}
+
+
+def test_a_form_is_learned_the_second_time() -> None:
+    """One line tells nothing yet, and what is learned is used from the next refresh on."""
+    forms = Forms(peel)
+    line = TEE % (3, 7, 125, 9)
+    forms.learn(line, peel(line))
+    forms.refresh()
+    assert not forms.any
+    forms.learn(line, peel(line))
+    assert not forms.any
+    forms.refresh()
+    assert forms.any
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"no prefix at all",
+        b"[rank3]: no stamp here",
+        b"[default3]:2026-11-30 10:00:07,125 ERROR loader: failed",
+        b"[default3]:Traceback (most recent call last):",
+        b"[  812.125000] NVRM: loading driver",
+        b'{"time": "2026-11-30T10:00:07Z", "message": "x"}',
+        b"\x1b[32m2026-11-30 10:00:07,125 INFO x\x1b[0m",
+        b"2026-11-30 10:00:07,125 INFO " + b"x" * 5_000,
+    ],
+)
+def test_some_lines_have_no_form(line: bytes) -> None:
+    """Without a wall time or a prefix, with an error, inside JSON, over-long: such lines are read one by one."""
+    assert not learned(line).any
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"ValueError: boom",
+        b"  indented",
+        b"",
+        b"[rank3]: x",
+        b"rank 3",
+        b"time: 3",
+    ],
+)
+def test_a_message_that_may_tell_more_is_not_plain_or_asks_for_care(message: bytes) -> None:
+    """What a known prefix stands before can still be more than a message."""
+    forms = learned(TEE % (3, 7, 125, 9))
+    prefix = b"[default3]:2026-11-30 10:00:07,125 INFO "
+    (row,) = forms.lines(prefix + message + b"\n", 0, 1 << 20)
+    assert row[0] == b"" or b"Error" in message or b"[rank" in message
+
+
+def test_other_words_in_the_prefix_are_another_form() -> None:
+    """A level or a logger's name is fixed text; several forms are known at once."""
+    info, warning = TEE % (3, 7, 125, 9), (TEE % (3, 7, 125, 9)).replace(b"INFO", b"WARNING")
+    forms = learned(info)
+    assert forms.head(info + b"\n", 0)[0] is not None
+    assert forms.head(warning + b"\n", 0)[0] is None
+    forms = learned(info, warning)
+    assert forms.head(info + b"\n", 0)[0] != forms.head(warning + b"\n", 0)[0] is not None
+
+
+def test_a_bare_stamp_takes_the_first_words_along() -> None:
+    """Behind a stamp alone another prefix may stand: the form holds only for messages that begin alike."""
+    forms = learned(b"2026-11-30T10:00:07Z shard index 3 read")
+    assert forms.head(b"2026-11-30T10:00:08Z shard index 4 read\n", 0)[0] is not None
+    assert forms.head(b"2026-11-30T10:00:08Z ERROR it broke\n", 0)[0] is None
+
+
+def test_forms_are_bounded() -> None:
+    """A source in which every line has another prefix gives few forms."""
+    forms = learned(
+        *(b"2026-11-30 10:00:07,125 INFO [logger%c%c] x" % (a, b) for a in b"abcdefgh" for b in b"abcdefgh" for _ in range(2))
+    )
+    block = b"".join(b"2026-11-30 10:00:07,125 INFO [logger%c%c] x\n" % (a, b) for a in b"abcdefgh" for b in b"abcdefgh")
+    assert sum(bool(row[0]) for row in forms.lines(block, 0, len(block))) <= FORMS or forms.any
+
+
+def test_a_shape_has_no_digits() -> None:
+    """Texts that differ in their digits alone have one shape."""
+    assert shape(b"step 12 of 900") == shape(b"step 98 of 765") != shape(b"step 9 of 765")
