@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from denpex_rules.clock import MAX, format_duration
+from denpex_rules.digits import blind
 from denpex_rules.errors import Diagnostic, RuleError, Source
 from denpex_rules.formats import peel
-from denpex_rules.literals import check_literals, event_literals
+from denpex_rules.literals import alternative_literals, check_literals
 from denpex_rules.pattern import EventPattern, PatternError, Types, compile_event
 from denpex_rules.program import LiteralEntry, Pack, Program, RootClass
 from denpex_rules.record import NO_HINTS
@@ -85,13 +86,19 @@ def _quoted(found: Diagnostic, sources: Sources) -> Diagnostic:
 
 
 def _literal_table(events: Iterable[Event]) -> Iterator[LiteralEntry]:
-    table: dict[str, list[str]] = {}
+    """Yield each literal with the events that it announces: of an event, the alternatives whose best literal it is."""
+    table: dict[bytes, dict[str, int]] = {}
+    seeing: set[str] = set()
     for event in events:
         if event.expensive:  # tried on every record anyway
             continue
-        for literal in event_literals(event) or ():
-            table.setdefault(literal.decode("utf-8"), []).append(event.id)
-    return (LiteralEntry(text, tuple(ids)) for text, ids in sorted(table.items()))
+        seeing |= set() if blind(event) else {event.id}
+        for number, alternative in enumerate(event.alternatives):
+            for literal in alternative_literals(alternative) or ():
+                masks = table.setdefault(literal, {})
+                masks[event.id] = masks.get(event.id, 0) | 1 << number
+    for literal, masks in sorted(table.items()):
+        yield LiteralEntry(literal.decode("utf-8"), tuple(masks), tuple(masks.values()), not seeing.isdisjoint(masks))
 
 
 def _classes(rules: Iterable[Rule], taxonomy: Taxonomy) -> Iterator[RootClass]:

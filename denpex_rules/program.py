@@ -18,15 +18,13 @@ from attrs import evolve, field, frozen
 from denpex_rules.backend import Backend, choose
 from denpex_rules.care import CARE
 from denpex_rules.codec import MISFITS, make_converter
-from denpex_rules.digits import blind
 from denpex_rules.errors import ProgramError
-from denpex_rules.literals import alternative_literals
 from denpex_rules.pattern import EventPattern, Types, compile_event
 from denpex_rules.rule import Event, Rule, Template
 from denpex_rules.values import BUILTIN
 
 FORMAT: Final = "denpex-program"
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 @frozen
@@ -41,10 +39,16 @@ class RootClass:
 
 @frozen
 class LiteralEntry:
-    """One text of the literal table and the events that it announces."""
+    """One text of the literal table and the events that it announces.
+
+    `masks` says for each of them which of its alternatives may then match, a bit each; `seeing`, whether digits decide one of
+    them, so that a line with the text must always be read.
+    """
 
     text: str
     events: tuple[str, ...]
+    masks: tuple[int, ...]
+    seeing: bool = True
 
 
 @frozen
@@ -108,26 +112,6 @@ Announced = tuple[tuple[int, int], ...]  # places of events, and which of their 
 EVERY: Final = -1  # all alternatives
 
 
-def _announcements(events: tuple[Event, ...], literals: tuple[LiteralEntry, ...], place: Mapping[str, int]) -> dict[str, Announced]:
-    """Return what each literal announces: an alternative that needs other ones of its event's literals is left out."""
-    table: dict[str, set[bytes]] = {}
-    for entry in literals:
-        for name in entry.events:
-            table.setdefault(name, set()).add(entry.text.encode())
-    masks: dict[tuple[str, bytes], int] = {}
-    for event in events:
-        texts = table.get(event.id, set())
-        for number, alternative in enumerate(event.alternatives):
-            needed = alternative_literals(alternative)
-            # One whose literals are not all in the table is tried whenever the event is announced.
-            for text in needed if needed and needed <= texts else texts:
-                masks[event.id, text] = masks.get((event.id, text), 0) | 1 << number
-    return {
-        entry.text: tuple((place[name], masks.get((name, entry.text.encode()), EVERY)) for name in entry.events)
-        for entry in literals
-    }
-
-
 class Matcher:
     """Finds events in text: literals first, then the pattern of each event that a literal announces.
 
@@ -144,9 +128,15 @@ class Matcher:
         self._backend = backend
         self.place: Final = {e.id: i for i, e in enumerate(events)}
         self.expensive: Final = dict.fromkeys((i for i, e in enumerate(events) if e.expensive), EVERY)
-        told = _announcements(events, literals, self.place)
-        self._texts: Final = [text.encode() for text in told] + [text for text in CARE if text.decode("latin-1") not in told]
-        self._announced: Final = [*told.values(), *(() for _ in self._texts[len(told) :])]
+        told = {entry.text.encode(): entry for entry in literals}
+        self._texts: Final = [*told, *(text for text in CARE if text not in told)]
+        self._announced: Final[tuple[Announced, ...]] = (
+            *(tuple((self.place[name], mask) for name, mask in zip(e.events, e.masks, strict=True)) for e in literals),
+            *(() for _ in self._texts[len(told) :]),
+        )
+        care = set(CARE)
+        # Whether a line with a literal must be read in full: it asks for care, or announces an event that digits decide.
+        self.opaque: Final = tuple(text in care or told[text].seeing for text in self._texts)
 
     @cached_property
     def backend(self) -> Backend:
@@ -157,16 +147,6 @@ class Matcher:
     def announcements(self) -> tuple[tuple[int, ...], ...]:
         """The places of the events that each literal announces."""
         return tuple(tuple(place for place, _ in found) for found in self._announced)
-
-    @cached_property
-    def opaque(self) -> tuple[bool, ...]:
-        """Whether a line with a literal must be read in full: it asks for care, or announces an event that digits decide."""
-        care = set(CARE)
-        blinds = [blind(event) for event in self.events]
-        return tuple(
-            text in care or not all(blinds[place] for place in places)
-            for text, places in zip(self._texts, self.announcements, strict=True)
-        )
 
     def announced(self, text: bytes) -> Iterator[tuple[int, Announced]]:
         """Yield (offset of its last byte, what it announces) for each literal in the text, overlapping ones included."""

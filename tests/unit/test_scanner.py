@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import template
 
-from denpex_rules import recorder, retain, scanner
+from denpex_rules import recorder, retain
+from denpex_rules.assembly import shape, shown
 from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
 from denpex_rules.compiler import compile_rules
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.rule import Alternative, Event, Regex, Rule, RuleSet, Sequence, Step
-from denpex_rules.assembly import shape, shown
 from denpex_rules.scanner import SourceScanner
 from denpex_rules.sighting import Actor, Scan, Sighting
 
