@@ -53,11 +53,9 @@ class Hyperscan:
     def __init__(self, literals: Sequence[bytes]) -> None:
         """Compile the database; the number of a literal is its place."""
         module = _hyperscan()
-        if module is None:
-            raise UsageError("the backend hyperscan is not installed; install it with: pip install 'denpex-rules[hyperscan]'")
         self._found: Hits = []
-        self._database: Any = module.Database(mode=module.HS_MODE_BLOCK) if literals else None
-        if literals:
+        self._database: Any = module.Database(mode=module.HS_MODE_BLOCK) if literals else None  # None: nothing to find
+        if self._database is not None:
             self._database.compile(
                 expressions=[_escaped(literal) for literal in literals],
                 ids=list(range(len(literals))),
@@ -86,10 +84,18 @@ def choose(name: str, literals: Sequence[bytes]) -> Backend:
     Raises:
         UsageError: there is no such backend, or it is not installed.
     """
-    if name not in NAMES:
-        raise UsageError(f"unknown backend {name!r}; there are {', '.join(NAMES)}")
+    name = checked(name)
     fast = name == "hyperscan" or (name == "auto" and _hyperscan() is not None)
     return Hyperscan(literals) if fast else AhoCorasick(literals)
+
+
+def checked(name: str) -> str:
+    """Return the name of a backend that can be used. Raises UsageError where there is no such one, or it is not installed."""
+    if name not in NAMES:
+        raise UsageError(f"unknown backend {name!r:.40}; there are {', '.join(NAMES)}")
+    if name == "hyperscan" and _hyperscan() is None:
+        raise UsageError("the backend hyperscan is not installed; install it with: pip install 'denpex-rules[hyperscan]'")
+    return name
 
 
 def _hyperscan() -> Any:

@@ -8,8 +8,9 @@ from attrs import define, field
 
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
+from denpex_rules.recorder import Size, State
 from denpex_rules.retain import PER_EMITTER, SHAPES
-from denpex_rules.scanner import Size, SourceScanner
+from denpex_rules.scanner import SourceScanner
 from denpex_rules.sighting import MAX_RUNS, Scan
 
 ALL: Final = Size(60_000, 10_000, 400_000)  # of all sources together
@@ -33,6 +34,18 @@ class Collection:
         if name not in self._scanners:
             self._scanners[name] = SourceScanner(self.program, name, hints, mtime=mtime)
             self._scanners[name].shrink(self._limit)
+
+    @property
+    def limit(self) -> Size:
+        """How much each source may keep, as far as it is known by now."""
+        return self._limit
+
+    def adopt(self, name: str, hints: Hints, mtime: int | None, state: State) -> None:
+        """Take a source that was read and ended elsewhere, in the state that its scanner was in."""
+        scanner = self._scanners[name] = SourceScanner(self.program, name, hints, mtime=mtime)
+        scanner.resume(state)
+        scanner.shrink(self._limit)
+        self._count(Size(0, 0, 0), scanner.size)
 
     def feed(self, name: str, data: bytes) -> None:
         """Read the next bytes of a source that was begun."""

@@ -75,7 +75,7 @@ class SourceScanner:
 
     def _read_next(self, chunk: bytes, start: int) -> int:
         """Read some bytes line by line, and return where they end."""
-        splitter, end = self._state.splitter, start + STEP
+        splitter, end = self.state.splitter, start + STEP
         if self._screen is not None and splitter.begun:
             end = min(end, chunk.find(b"\n", start) + 1 or end)  # the lines behind can be skimmed again
         self._read(splitter.feed(chunk[start:end]))
@@ -83,7 +83,7 @@ class SourceScanner:
 
     def _skim_next(self, chunk: bytes, start: int) -> int:
         """Skim the whole lines of the next bytes, and return where they end; 0 where there are none."""
-        if self._screen is None or self._state.splitter.begun:
+        if self._screen is None or self.state.splitter.begun:
             return 0
         end = chunk.rfind(b"\n", start, start + BLOCK) + 1
         if end:
@@ -92,9 +92,9 @@ class SourceScanner:
 
     def note(self, text: str, *, truncated: bool = False) -> None:
         """Add a note to the source's coverage; `truncated` says that bytes are missing."""
-        if text not in self._state.notes:
-            self._state.notes.append(text)
-        self._state.truncated |= truncated
+        if text not in self.state.notes:
+            self.state.notes.append(text)
+        self.state.truncated |= truncated
 
     def snapshot(self) -> Scan:
         """Return what `close` would return now, and stay open."""
@@ -109,13 +109,18 @@ class SourceScanner:
 
     def end(self) -> None:
         """Finish the last line and all records. Nothing can be fed after that; bounds can still shrink."""
-        self._read(self._state.splitter.finish())
+        self._read(self.state.splitter.finish())
         self._decide()
         self._recorder.finish_all()
 
     @property
-    def _state(self) -> State:
+    def state(self) -> State:
+        """All that was read so far, as far as it is kept."""
         return self._recorder.state
+
+    def resume(self, state: State) -> None:
+        """Go on from the state that another scanner of the same source and program was in."""
+        self._recorder.state = state
 
     # ---- bounds
 
@@ -132,7 +137,7 @@ class SourceScanner:
 
     def _read(self, lines: list[PhysicalLine]) -> None:
         """Take whole lines; the first ones wait until there are enough of them to tell which wrappers the source uses."""
-        state = self._state
+        state = self.state
         taken = 0
         while state.sample is not None and taken < len(lines):
             state.sample.append(lines[taken])
@@ -149,12 +154,12 @@ class SourceScanner:
         return line
 
     def _plain(self, raw: bytes) -> Line:
-        return self._peel(raw, self._state.hints)
+        return self._peel(raw, self.state.hints)
 
     def _decide(self) -> None:
-        sample, self._state.sample = self._state.sample, None
+        sample, self.state.sample = self.state.sample, None
         if sample:
-            self._state.hints = formats.decide([line.data for line in sample], self._state.hints)
+            self.state.hints = formats.decide([line.data for line in sample], self.state.hints)
             if self._skims:
                 self._screen = Screen(self._matcher, self._forms, self._plain)
             self._recorder.take(sample)
@@ -170,13 +175,13 @@ class SourceScanner:
         position = 0
         for start, end in (*screened.full, (len(block), len(block))):
             self._between(block, position, start, marks)
-            self._read(self._state.splitter.feed(block[start:end]))
+            self._read(self.state.splitter.feed(block[start:end]))
             position = end
 
     def _between(self, block: bytes, start: int, end: int, marks: Marks) -> None:
         """Take lines of which none is known to need reading: runs of plain ones, and whatever stands between these."""
         if start < end and not self._forms.any:
-            self._read(self._state.splitter.feed(block[start:end]))
+            self._read(self.state.splitter.feed(block[start:end]))
         elif start < end:
             rows = self._forms.lines(block, start, end)
             keys = self._forms.keys(rows)
@@ -189,7 +194,7 @@ class SourceScanner:
                 part = rows[places[0] : places[-1] + 1]
                 size = sum(len(row[0] or row[-1]) for row in part)
                 if is_odd:
-                    self._read(self._state.splitter.feed(block[start : start + size]))
+                    self._read(self.state.splitter.feed(block[start : start + size]))
                 else:
                     self._many(part, keys[places[0] : places[-1] + 1], start, marks)
                 start += size
@@ -197,8 +202,8 @@ class SourceScanner:
     def _odd(self, rows: list[Row], keys: list[Key]) -> set[Key]:
         """Return the keys of lines that are not plain after all."""
         odd = self._forms.look_up(rows, keys)
-        if len(self._state.emitters) + len(rows) > LABELS:  # the lines of a crowd are told apart by their numbers
-            odd |= {key for key in keys if self._state.emitter(self._recorder.label(self._forms.plains[key[0]])).crowd}
+        if len(self.state.emitters) + len(rows) > LABELS:  # the lines of a crowd are told apart by their numbers
+            odd |= {key for key in keys if self.state.emitter(self._recorder.label(self._forms.plains[key[0]])).crowd}
         return odd
 
     def _many(self, rows: list[Row], keys: list[Key], at: int, marks: Marks) -> None:
@@ -210,7 +215,7 @@ class SourceScanner:
             at: where the first begins in its block.
             marks: the events that lines of the block show; those of these lines are taken.
         """
-        state = self._state
+        state = self.state
         number, base = state.splitter.lines + 1, state.splitter.bytes - at
         starts = list(accumulate(map(len, map(itemgetter(0), rows)), initial=at))
         state.splitter.skip(len(rows), starts[-1] - at)
@@ -267,7 +272,7 @@ class SourceScanner:
     def _begin(self, who: Who, lines: int) -> Speaker:
         """Return an emitter whose record before is finished, and which said some plain lines."""
         line = self._forms.plains[who]
-        speaker = self._state.emitter(self._recorder.label(line))
+        speaker = self.state.emitter(self._recorder.label(line))
         if speaker.label == AGENT:
             self._recorder.hand_over()
         self._recorder.finish(speaker)

@@ -1,20 +1,22 @@
-"""Which rules a command works with: the shipped pack, rules beside it, or a saved program."""
+"""Which rules a command works with (the shipped pack, rules beside it, or a saved program), and in which form it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from denpex_rules import plugins
+from denpex_rules import console, plugins, schema
+from denpex_rules.cache import cached
 from denpex_rules.errors import UsageError
 from denpex_rules.mistake import did_you_mean
 from denpex_rules.program import Program, load_program
 from denpex_rules.rule import Rule
+from denpex_rules.shipped import shipped
 
 _GATHER: Final = "denpex_rules.gather"  # brings the parser: imported when there are rules to read, not for a saved program
 
@@ -59,6 +61,27 @@ def choose_program(rules: Sequence[str | Path] | None, program: Path | None, *, 
     return compiled
 
 
+def scan_program(rules: Sequence[str | Path] | None, program: Path | None, *, pack: bool) -> Program:
+    """Return what `choose_program` would, as it was compiled before where the same rules were; it quotes no rule file."""
+    named = [str(one) for one in rules or ()]
+    if program is not None or (not named and not pack) or any(":" in one and not Path(one).exists() for one in named):
+        return choose_program(rules, program, pack=pack)  # a saved one, an error, or a pack whose files are elsewhere
+    sources = [Path(one) for one in named] + ([shipped("rules")] if pack else [])
+    return cached(sources, plugins.capture_types(), lambda: choose_program(rules, program, pack=pack))
+
+
+def known_rules(rules: Sequence[str | Path] | None, program: Path | None, *, pack: bool) -> Program:
+    """Return what `choose_program` would, and where nothing is named the rules of every installed pack too: to list, not to scan.
+
+    Raises:
+        UsageError: as `choose_program`.
+        RuleError: a rule has mistakes.
+        PluginError: a package that offers a pack does not keep its promise.
+    """
+    installed = [f"{name}:" for name in sorted(plugins.load(plugins.PACKS))] if pack and program is None and not rules else []
+    return choose_program(rules or installed, program, pack=pack)
+
+
 def find_rule(program: Program, name: str) -> Rule:
     """Return a rule by its path or `pack:path`. Raises UsageError where there is none."""
     for rule in program.rules:
@@ -66,3 +89,19 @@ def find_rule(program: Program, name: str) -> Rule:
             return rule
     hint = did_you_mean(name, [rule.id for rule in program.rules])
     raise UsageError(f"unknown rule {name}" + (f"; {hint}" if hint else ""))
+
+
+def write_rows(form: Form, head: Mapping[str, Any], name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows to standard output as one JSON document, or one line each, the summary last.
+
+    Args:
+        form: JSON or JSONL.
+        head: what stands beside the rows.
+        name: what the rows are called in the document.
+        rows: the rows.
+    """
+    if form is Form.JSON:
+        console.write(schema.dump({**head, name: rows}, indent=2) + "\n")
+    else:
+        summary = [{"type": "summary", **head}] if head else []
+        console.write("".join(schema.dump(row) + "\n" for row in (*rows, *summary)))

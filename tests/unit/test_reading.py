@@ -1,0 +1,70 @@
+"""Reading: the same scan from one process or several."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from making import template
+
+from denpex_rules import reading, sources
+from denpex_rules.compiler import compile_rules
+from denpex_rules.errors import UsageError
+from denpex_rules.judgement import DEFAULT
+from denpex_rules.reading import Reading
+from denpex_rules.rule import Alternative, Event, Rule, RuleSet, Sequence, Step
+
+STEP = Event("step", "step", (Alternative((Sequence((template("step {n:int} done"),)),)),))
+RULE = Rule("r", "p", "t", "c", ("job",), 1, (Step("require", "step", "step"),))
+PROGRAM = compile_rules(RuleSet((RULE,), (STEP,)))
+
+
+def write(folder: Path, files: int = 6, lines: int = 400) -> Path:
+    """Write some rank logs, one of them compressed, one damaged, and an archive's worth of one."""
+    for rank in range(files):
+        text = "".join(f"2026-11-30 10:{i // 60:02}:{i % 60:02},000 INFO step {i} done by {rank}\n" for i in range(lines))
+        (folder / f"rank_{rank}.log").write_text(text)
+    (folder / "rank_90.log.gz").write_bytes(gzip.compress((folder / "rank_0.log").read_bytes()))
+    (folder / "rank_91.log.gz").write_bytes(gzip.compress((folder / "rank_0.log").read_bytes())[:-30])
+    (folder / "model.pt").write_bytes(b"x")
+    return folder
+
+
+def test_several_processes_read_what_one_reads(tmp_path: Path) -> None:
+    """Sightings, coverage, notes and parts are the same, and every byte is told of."""
+    write(tmp_path)
+    told: list[int] = []
+    one = Reading(PROGRAM, DEFAULT).scan(sources.expand([tmp_path]))
+    many = Reading(PROGRAM, DEFAULT, 3, lambda size, _: told.append(size)).scan(sources.expand([tmp_path]))
+    assert one == many
+    assert len(one.sightings) > 2_000
+    assert sum(told) == sum(source.bytes for source in one.sources)
+
+
+def test_the_bounds_hold_over_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all sources together keep too much, each keeps as little as in one process."""
+    monkeypatch.setattr("denpex_rules.collection.ALL", reading.Size(300, 20, 50))
+    write(tmp_path)
+    one = Reading(PROGRAM, DEFAULT).scan(sources.expand([tmp_path]))
+    assert one == Reading(PROGRAM, DEFAULT, 2).scan(sources.expand([tmp_path]))
+    assert len(one.sightings) <= 300
+
+
+def test_small_logs_are_read_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further processes are started only where that is worth it, or where they are asked for."""
+    write(tmp_path)
+    found = sources.expand([tmp_path])
+    assert reading._worthwhile(found) == 1
+    monkeypatch.setattr(reading, "WORTH", 1_000)
+    assert 1 <= reading._worthwhile(found) <= len(os.sched_getaffinity(0))
+
+
+def test_a_killed_process_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that the kernel kills ends the scan with what to do."""
+    write(tmp_path)
+    monkeypatch.setattr(reading.SourceScanner, "end", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(UsageError, match="--jobs 1"):
+        Reading(PROGRAM, DEFAULT, 2).scan(sources.expand([tmp_path]))
