@@ -19,7 +19,7 @@ from denpex_rules.errors import Diagnostic, RuleError, Source, Span, UsageError
 from denpex_rules.functions import FUNCTIONS
 from denpex_rules.lower import Lowered, World, lower
 from denpex_rules.mistake import did_you_mean
-from denpex_rules.parser import Node, parse
+from denpex_rules.parser import Node, Tree, parse
 from denpex_rules.rule import PROGRESS, Event, Rule, RuleSet
 from denpex_rules.shipped import shipped
 from denpex_rules.taxonomy import FILE as TAXONOMY_FILE
@@ -126,8 +126,10 @@ def rule_names(paths: Iterable[str | Path] = ()) -> frozenset[str]:
     The files are not read. Raises PluginError.
     """
     folders = [(name, pack_folder(name)) for name in packs()]
-    folders += [(SHIPPED, root) for p in map(Path, paths) if (root := _root(p.absolute() / SUFFIX if p.is_dir() else p.absolute()))]
-    places = ((name, _place(path, root)) for name, root in folders for path in root.rglob(f"*{SUFFIX}"))
+    folders += [
+        (SHIPPED, root) for p in map(Path, paths) if (root := pack_root(p.absolute() / SUFFIX if p.is_dir() else p.absolute()))
+    ]
+    places = ((name, place_of(path, root)) for name, root in folders for path in root.rglob(f"*{SUFFIX}"))
     return frozenset(f"{name}:{place}" for name, place in places if not place.startswith(f"{LIB}."))
 
 
@@ -180,13 +182,12 @@ class _Collection:
         for rule in lowered.rules:
             first = self._first.setdefault(rule.id, rule)
             if first is not rule:
-                message = f"there is a rule `{rule.id}` already, in line {first.span.line} of {first.span.path}"
-                self.diagnostics.append(source.diagnostic("E0202", message, rule.span))
+                self.diagnostics.append(defined_twice(rule, first, source))
         return lowered
 
     def add_file(self, path: Path) -> None:
         """Add one file; inside a pack's folder it may use that pack's building blocks."""
-        root = _root(path.absolute())
+        root = pack_root(path.absolute())
         if root is None:
             source = self._read(path)
             if source is not None:
@@ -199,10 +200,10 @@ class _Collection:
         files = sorted(p for p in root.rglob(f"*{SUFFIX}") if p.is_file())
         if not files:
             raise UsageError(f"there is no {SUFFIX} file in {root}")
-        self._add_from(_root(root.absolute() / SUFFIX) or root, files)
+        self._add_from(pack_root(root.absolute() / SUFFIX) or root, files)
 
     def _add_from(self, root: Path, files: Iterable[Path]) -> None:
-        own = _shipped_lib() if _is_shipped(root) else _lib(root, self.pack)
+        own = _shipped_lib() if is_shipped(root) else _lib(root, self.pack)
         self.diagnostics += own.diagnostics
         try:
             world = _world(root, own)
@@ -210,7 +211,7 @@ class _Collection:
             self.diagnostics += error.diagnostics
             return
         for path in files:
-            place = _place(path.absolute(), root.absolute())
+            place = place_of(path.absolute(), root.absolute())
             if place.startswith(f"{LIB}."):
                 prefix = f"{self.pack}:{place}#"
                 self.lowered.append(Lowered(shared=tuple(e for e in own.shared.values() if e and e.id.startswith(prefix))))
@@ -222,16 +223,14 @@ class _Collection:
     def _add_rules(self, source: Source, place: str, world: World) -> None:
         for rule in self.add(source, place, world).rules:
             if rule.id != place:
-                message = f"the rule is named `{rule.id}`, but its path says `{place}`"
-                hint = "rename the rule or move the file"
-                self.diagnostics.append(source.diagnostic("E0605", message, rule.span, f"`rule {place}`", hint))
+                self.diagnostics.append(misnamed(rule, place, source))
 
     def _read(self, path: Path) -> Source | None:
         """Return a file's text; None when it is no text, or was read already because the paths overlap."""
         if path.absolute() in self._read_already:
             return None
         self._read_already.add(path.absolute())
-        source = _read(path)
+        source = read_file(path)
         if isinstance(source, Diagnostic):
             self.diagnostics.append(source)
             return None
@@ -249,6 +248,18 @@ class _Collection:
         return RuleSet(tuple(r for one in self.lowered for r in one.rules), tuple(found[i] for i in sorted(found))), ()
 
 
+def defined_twice(rule: Rule, first: Rule, source: Source) -> Diagnostic:
+    """Return the mistake that a rule has the name of another."""
+    message = f"there is a rule `{rule.id}` already, in line {first.span.line} of {first.span.path}"
+    return source.diagnostic("E0202", message, rule.span)
+
+
+def misnamed(rule: Rule, place: str, source: Source) -> Diagnostic:
+    """Return the mistake that a rule is not named for the place of its file."""
+    message = f"the rule is named `{rule.id}`, but its path says `{place}`"
+    return source.diagnostic("E0605", message, rule.span, f"`rule {place}`", "rename the rule or move the file")
+
+
 def _standing(event: Event) -> bool:
     """Whether every scan needs an event, even where no rule names it: it tells who is who, or that the job moves on."""
     return event.identity or PROGRESS in event.id
@@ -257,48 +268,62 @@ def _standing(event: Event) -> bool:
 # ------------------------------------------------------------------ files
 
 
-def _read(path: Path) -> Source | Diagnostic:
-    """Return a file's text, or what is wrong with its bytes."""
-    raw = path.read_bytes()
+def read_file(path: Path) -> Source | Diagnostic:
+    """Return the text of a rule file, or what is wrong with its bytes. Raises OSError."""
+    return decode(path.read_bytes(), str(path))
+
+
+def decode(raw: bytes, name: str) -> Source | Diagnostic:
+    """Return the bytes of a rule file as text, or what is wrong with them; `name` is what diagnostics call the file."""
     try:
-        return Source(str(path), raw.decode("utf-8-sig"))
+        return Source(name, raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        span = Span(str(path), line, column, len(before), len(before) + 1)
+        span = Span(name, line, column, len(before), len(before) + 1)
         hint = f"the byte 0x{raw[error.start]:02x} can't stand here"
         return Diagnostic("E0105", "this file is not UTF-8 text", span, hint=hint)
 
 
-def _place(path: Path, root: Path) -> str:
+def place_of(path: Path, root: Path) -> str:
+    """Return the dotted path of a file in a pack, which is the name of its rule."""
     return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
-def _root(path: Path) -> Path | None:
-    """Return the pack's folder that a file stands in: the nearest one that has classes or building blocks."""
+def pack_root(path: Path) -> Path | None:
+    """Return the folder of the pack that a file stands in: the nearest one that has classes or building blocks."""
     for folder in path.parents:
         if (folder / TAXONOMY_FILE).is_file() or any((folder / LIB).glob(f"*{SUFFIX}")):
             return folder
     return None
 
 
-def _is_shipped(root: Path) -> bool:
+def is_shipped(root: Path) -> bool:
+    """Say whether a folder is the shipped pack."""
     return root.resolve() == shipped("rules").resolve()
 
 
-def _taxonomy(root: Path | None) -> Taxonomy:
+def pack_classes(root: Path | None) -> Taxonomy:
     """Return the shipped classes and those of a pack. Raises RuleError."""
     own = root / TAXONOMY_FILE if root is not None else None
-    if root is None or own is None or _is_shipped(root) or not own.is_file():
+    if root is None or own is None or is_shipped(root) or not own.is_file():
         return shipped_taxonomy()
     return load_taxonomy(own, shipped_taxonomy())
 
 
 def _world(root: Path | None, own: _Lib) -> World:
-    """Return what a file may refer to: its pack's building blocks and classes before the shipped ones."""
+    return world_of(pack_classes(root), own.shared)
+
+
+def world_of(taxonomy: Taxonomy, blocks: Mapping[str, Event | None]) -> World:
+    """Return what a file may refer to: its pack's building blocks before the shipped ones, and classes.
+
+    Args:
+        taxonomy: the classes, the shipped ones included.
+        blocks: the pack's own building blocks by path.
+    """
     signatures = {**FUNCTIONS, **{n: p.signature for n, p in plugins.predicates().items()}}
-    shared = {**_shipped_lib().shared, **own.shared}
-    return World(_taxonomy(root), plugins.capture_types(), signatures, shared)
+    return World(taxonomy, plugins.capture_types(), signatures, {**_shipped_lib().shared, **blocks})
 
 
 @cache
@@ -306,29 +331,55 @@ def _shipped_lib() -> _Lib:
     return _lib(shipped("rules"), SHIPPED)
 
 
+def forget() -> None:
+    """Forget the shipped building blocks: they are read again, for whoever has just changed their files."""
+    _shipped_lib.cache_clear()
+
+
 def _lib(root: Path, pack: str) -> _Lib:
-    """Return the building blocks of a pack's `lib/`: the event `x` of lib/a.rule or of lib/a/x.rule is `lib.a.x`."""
+    """Return the building blocks of a pack's `lib/`."""
     shared: dict[str, Event | None] = {}
     diagnostics: list[Diagnostic] = []
-    world = World(Taxonomy(), plugins.capture_types())
     for path in sorted((root / LIB).rglob(f"*{SUFFIX}")):
-        source = _read(path)
+        source = read_file(path)
         if isinstance(source, Diagnostic):
             diagnostics.append(source)
             continue
-        place = _place(path, root)
-        tree = parse(source)
-        events = tuple(c for c in tree.root.children if not (isinstance(c, Node) and c.kind in {"rule", "use"}))
-        lowered = lower(evolve(tree, root=evolve(tree.root, children=events)), world, pack, place)
-        diagnostics += lowered.diagnostics
-        for node in tree.root.nodes("rule", "use"):
-            message = f"a file in `{LIB}/` holds only events"
-            diagnostics.append(source.diagnostic("E0606", message, node.span, "", f"move the {node.kind} out of `{LIB}/`"))
-        for broken in tree.root.broken():
-            shared.update({f"{place}.{word}": None for word in broken.words})
-        for event in lowered.shared:
-            name = place if place.endswith(f".{event.name}") else f"{place}.{event.name}"
-            if shared.get(name) is not None:
-                diagnostics.append(source.diagnostic("E0202", f"there is a building block `{name}` already", event.span))
+        own, found = lower_blocks(parse(source), pack, place_of(path, root))
+        diagnostics += found
+        for name, event in own.items():
+            if event is not None and shared.get(name) is not None:
+                diagnostics.append(defined_already(name, event, source))
             shared[name] = event
     return _Lib(shared, tuple(diagnostics))
+
+
+def defined_already(name: str, event: Event, source: Source) -> Diagnostic:
+    """Return the mistake that a building block has the name of another."""
+    return source.diagnostic("E0202", f"there is a building block `{name}` already", event.span)
+
+
+def block_name(event: str, place: str) -> str:
+    """Return the path of a building block: the event `x` of lib/a.rule or of lib/a/x.rule is `lib.a.x`."""
+    return place if place.endswith(f".{event}") else f"{place}.{event}"
+
+
+def lower_blocks(tree: Tree, pack: str, place: str) -> tuple[Mapping[str, Event | None], tuple[Diagnostic, ...]]:
+    """Return the building blocks of one file of a `lib/` by their paths, and the file's mistakes.
+
+    Args:
+        tree: the file's syntax.
+        pack: the namespace of its events.
+        place: the file's dotted path in the pack.
+    """
+    source = tree.source
+    events = tuple(c for c in tree.root.children if not (isinstance(c, Node) and c.kind in {"rule", "use"}))
+    world = World(Taxonomy(), plugins.capture_types())
+    lowered = lower(evolve(tree, root=evolve(tree.root, children=events)), world, pack, place)
+    diagnostics = list(lowered.diagnostics)
+    for node in tree.root.nodes("rule", "use"):
+        message = f"a file in `{LIB}/` holds only events"
+        diagnostics.append(source.diagnostic("E0606", message, node.span, "", f"move the {node.kind} out of `{LIB}/`"))
+    shared: dict[str, Event | None] = {f"{place}.{word}": None for b in tree.root.broken() for word in b.words}
+    shared.update({block_name(event.name, place): event for event in lowered.shared})
+    return shared, tuple(diagnostics)

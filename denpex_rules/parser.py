@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
@@ -18,7 +18,7 @@ from denpex_rules.mistake import Failure
 from denpex_rules.recovery import Broken, Leaf, Node, Words, recover
 from denpex_rules.shipped import shipped
 
-__all__ = ["Broken", "Leaf", "Node", "Tree", "grammar", "keywords", "parse"]
+__all__ = ["Broken", "Leaf", "Node", "Tree", "follow", "grammar", "keywords", "parse", "symbols", "words"]
 
 _STARTS: Final = ("start", "header", "use", "rule_head", "body", "event", "detail")
 MAX_DEPTH: Final = 50  # of calls in calls; more is an attack on the stack, not a rule
@@ -85,6 +85,33 @@ def keywords() -> frozenset[str]:
     return _words().keywords
 
 
+def words() -> Words:
+    """Return the words of the grammar, by the place at which they may stand, and how a text is cut into pieces."""
+    return _words()
+
+
+def follow(text: str, construct: str) -> frozenset[str]:
+    """Return what may stand behind the start of a construct.
+
+    Args:
+        text: the start of the construct; it ends where a piece ends.
+        construct: what it is the start of: a name of the grammar, such as `body`.
+
+    Returns:
+        Words and signs as they are written, and kinds with many spellings by their names in the grammar (`NAME`). Nothing where
+        the text itself does not parse.
+    """
+    run = _lark().parse_interactive(text, start=construct)
+    try:
+        for _ in run.iter_parse():
+            pass
+    except UnexpectedInput:
+        return frozenset()
+    terminals = {t.name: t.pattern for t in _lark().terminals}
+    accepted = _accepted(run) & terminals.keys()
+    return frozenset(word for name in accepted for word in _written(terminals[name]) or (name,))
+
+
 def _first(construct: str) -> frozenset[str]:
     """Return the words with which a construct may start."""
     terminals = {t.name: t.pattern for t in _lark().terminals}
@@ -108,7 +135,39 @@ def parse(source: Source) -> Tree:
     result = _attempt(source, 0, len(source.text), "start")
     if isinstance(result, Node):
         return Tree(source, result)
-    return Tree(source, *recover(source, lambda start, end, construct: _attempt(source, start, end, construct), _words()))
+    root, found = recover(source, lambda start, end, construct: _attempt(source, start, end, construct), _words())
+    return Tree(source, root, found or (_odd_space(source, result),))
+
+
+def _odd_space(source: Source, failure: Failure) -> Diagnostic:
+    """Report the one thing between statements that recovery passes over: a space that is none of the grammar's."""
+    char = source.text[failure.at]
+    message = f"the character U+{ord(char):04X} can't stand here"
+    return source.diagnostic("E0101", message, source.span(failure.at, failure.at + 1), "a space", "replace it by a plain space")
+
+
+def symbols(tree: Tree) -> tuple[Leaf, ...]:
+    """Return every symbol of a file in order: the leaves of its tree, and the keywords and signs between them.
+
+    What stands between two symbols is only spaces and comments.
+    """
+    text, pattern = tree.source.text, _words().tokens
+    found: list[Leaf] = []
+    end = 0
+    for leaf in (*_leaves(tree.root), Leaf("", "", tree.source.span(len(text), len(text)))):
+        between = (match for match in pattern.finditer(text, end, leaf.span.start) if match.lastgroup != "comment")
+        found += [Leaf(str(match.lastgroup), match[0], tree.source.span(*match.span())) for match in between]
+        found.append(leaf)
+        end = leaf.span.end
+    return tuple(found[:-1])
+
+
+def _leaves(node: Node) -> Iterator[Leaf]:
+    for child in node.children:
+        if isinstance(child, Leaf):
+            yield child
+        elif isinstance(child, Node):
+            yield from _leaves(child)
 
 
 def _attempt(source: Source, start: int, end: int, construct: str) -> Node | Failure:

@@ -29,6 +29,20 @@ SHIPPED = ("grammar", "rules", "tests/rules", "tests/healthy", "pyproject.toml")
 FENCE = re.compile(r'(?P<indent> *)```(?P<language>\w+)(?: +title="(?P<title>[^"]+)")? *')
 ECHO_STATUS = "echo $?"
 
+# What a fragment of a rule is completed with: a statement that the fragment has itself is left out.
+FRAME = (
+    ("title", 'title "An example"'),
+    ("class", "class gpu.fell_off_bus"),
+    ("event lost", 'event lost error in kernel "NVRM: Xid (PCI:{device:pci}): 79,"'),
+    ("per", "per job within 2h"),
+    ("require", "require lost"),
+)
+CLOSING = (
+    ("blame", "blame device lost.device"),
+    ("do", 'do "Reset the host."'),
+    ("verify", 'verify "nvidia-smi"'),
+)
+
 
 @frozen
 class Block:
@@ -96,6 +110,21 @@ def commands(block: Block) -> list[Command]:
         else:
             raise ValueError(f"{block}: a console block starts with a command")
     return found
+
+
+def complete(fragment: str) -> str:
+    """Return a fragment (statements of a rule) as a whole rule file; a whole file is returned as it is."""
+    if re.search(r"^language ", fragment, re.MULTILINE):
+        return fragment
+    uses = "".join(f"{line}\n" for line in fragment.splitlines() if line.startswith("use "))
+    body = [line for line in fragment.splitlines() if not line.startswith("use ")]
+    needless = {"event lost"} if "require" in fragment and not re.search(r"\blost\b", fragment) else set()
+
+    def lacking(statements: tuple[tuple[str, str], ...]) -> list[str]:
+        missing = [(key, text) for key, text in statements if not any(re.match(rf"\s*{key}\b", line) for line in body)]
+        return [text for key, text in missing if key not in needless]
+
+    return "\n".join([f"language 1\n{uses}rule example.fragment {{", *lacking(FRAME), *body, *lacking(CLOSING), "}"])
 
 
 def workshop(folder: Path) -> None:

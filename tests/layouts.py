@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import gzip
+import io
+import json
+import random
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from attrs import frozen
@@ -167,3 +174,100 @@ def pieces(data: bytes, sizes: Iterator[int]) -> list[bytes]:
         found.append(data[start : start + size])
         start += size
     return found
+
+
+# ------------------------------------------------------------------ wrappers and containers
+
+
+def _arrived(second: float) -> datetime:
+    """Return when a collector took a line: a little after it was written."""
+    return START + timedelta(seconds=second, milliseconds=200)
+
+
+def _rfc3339(second: float) -> str:
+    return _arrived(second).strftime("%Y-%m-%dT%H:%M:%S.%f") + "123Z"
+
+
+def _cri(second: float, text: str, host: str, pid: int) -> str:
+    return f"{_rfc3339(second)} stdout F {text}"
+
+
+def _docker(second: float, text: str, host: str, pid: int) -> str:
+    return json.dumps({"log": f"{text}\n", "stream": "stderr", "time": _rfc3339(second)})
+
+
+def _journald(second: float, text: str, host: str, pid: int) -> str:
+    micros = int(_arrived(second).timestamp() * 1_000_000)
+    entry = {"__REALTIME_TIMESTAMP": str(micros), "_HOSTNAME": host, "_PID": str(pid), "SYSLOG_IDENTIFIER": "trainer"}
+    return json.dumps({**entry, "MESSAGE": text})
+
+
+def _syslog(second: float, text: str, host: str, pid: int) -> str:
+    return f"<14>1 {_arrived(second):%Y-%m-%dT%H:%M:%S.%f}Z {host} trainer {pid} - - {text}"
+
+
+def _cloud(second: float, text: str, host: str, pid: int) -> str:
+    return json.dumps({"insertId": "a1", "timestamp": _rfc3339(second), "textPayload": text})
+
+
+Wrapper = Callable[[float, str, str, int], str]
+
+WRAPPERS: Final[dict[str, Wrapper]] = {
+    "k8s_cri": _cri,
+    "docker_json": _docker,
+    "journald_json": _journald,
+    "syslog_5424": _syslog,
+    "gcp_json": _cloud,
+}
+
+
+def wrapped(job: Job, *wrappers: Wrapper) -> dict[str, bytes]:
+    """Return a job as `split` does, each line of a rank inside of wrappers, the innermost first."""
+    found = split(job)
+    for index in range(job.ranks):
+        lines = []
+        for second, text in job.process(index):
+            for wrapper in wrappers:
+                text = wrapper(second, text, job.names[job.node(index)], 4200 + job.number(index))  # noqa: PLW2901 - layer by layer
+            lines.append((second, text))
+        found[f"rank{job.number(index)}.log"] = written(lines)
+    return found
+
+
+def rotated(logs: Mapping[str, bytes], chance: random.Random, stamp: bytes) -> dict[str, bytes]:
+    """Return logs cut into two or three parts each, as rotation names them; a part begins with a line that holds `stamp`."""
+    found: dict[str, bytes] = {}
+    for name, data in logs.items():
+        lines = data.splitlines(keepends=True)
+        places = [number for number, line in enumerate(lines) if number and stamp in line]
+        cuts = sorted(chance.sample(places, min(len(places), chance.randrange(1, 3))))
+        parts = [b"".join(lines[a:b]) for a, b in pairwise((0, *cuts, len(lines)))]
+        for age, part in enumerate(reversed(parts)):
+            packed = age > 1 and chance.random() < 0.5
+            found[f"{name}.{age}{'.gz' if packed else ''}" if age else name] = gzip.compress(part) if packed else part
+    return found
+
+
+def tarred(logs: Mapping[str, bytes], mode: Literal["w", "w:gz", "w:xz", "w:bz2"] = "w") -> dict[str, bytes]:
+    """Return logs as one tar archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, data in logs.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return {"logs.tar": out.getvalue()}
+
+
+def zipped(logs: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return logs as one zip archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in logs.items():
+            archive.writestr(name, data)
+    return {"logs.zip": out.getvalue()}
+
+
+def packed(logs: Mapping[str, bytes], pack: Callable[[bytes], bytes], suffix: str) -> dict[str, bytes]:
+    """Return each log compressed."""
+    return {f"{name}.{suffix}": pack(data) for name, data in logs.items()}

@@ -100,6 +100,7 @@ class Scope:
     case: Case
     key: tuple[Value | None, ...]
     pool: Indices
+    triggers: Indices  # those of the pool that may start a match
 
     def __getitem__(self, index: int) -> Sighting:
         return self.case.sightings[index]
@@ -123,8 +124,10 @@ def scopes(case: Case) -> list[Scope]:
     for index in without_copies(case, originals(case)):
         seen = case.sightings[index]
         if seen.event in events:
-            part = tuple(getattr(seen.actor, k) for k in places)
+            part = tuple(field_of(seen, k) for k in places)
             groups.setdefault((part, seen.emitter if None in part else None), []).append(index)
+    counted = {case.sightings[i].actor.attempt for members in groups.values() for i in members} - {None}
+    attempts: list[int | str] = ["unnamed", *sorted(counted)] if len(counted) > 1 else []  # type: ignore[type-var]
     found = []
     for (part, _), members in groups.items():
         values = dict(zip(places, part, strict=True))
@@ -132,30 +135,44 @@ def scopes(case: Case) -> list[Scope]:
         jobs: list[str | None] = [*sorted(job for job in named if job is not None)]
         for job in jobs or [None]:
             pool = [i for i in members if job is None or case.sightings[i].actor.job in (None, job)]
-            found.append(Scope(case, tuple(job if k == "job" else values[k] for k in keys), tuple(pool)))
+            key = tuple(job if k == "job" else values[k] for k in keys)
+            found += [Scope(case, key, *taking_part(case, pool, attempt)) for attempt in attempts or [None]]
     return found
+
+
+def taking_part(case: Case, pool: list[int], attempt: int | str | None) -> tuple[Indices, Indices]:
+    """Return who takes part in the matches of one attempt, and who may start them; None: no two attempts are named."""
+
+    def of(index: int) -> int | None:
+        return case.sightings[index].actor.attempt
+
+    if attempt is None:
+        return tuple(pool), tuple(pool)
+    if attempt == "unnamed":
+        return tuple(pool), tuple(i for i in pool if of(i) is None)
+    return tuple(i for i in pool if of(i) in (None, attempt)), tuple(i for i in pool if of(i) == attempt)
 
 
 def originals(case: Case) -> list[int]:
     """Return the sightings without the streams that are whole copies of another stream of the same rank (4.3)."""
-    streams: dict[Emitter, list[Sighting]] = {}
+    streams: dict[tuple[Emitter, int | None], list[Sighting]] = {}
     for seen in case.sightings:
-        streams.setdefault(seen.emitter, []).append(seen)
+        streams.setdefault((seen.emitter, seen.actor.attempt), []).append(seen)
 
     def shows(stream: list[Sighting]) -> Counter[object]:
         return Counter((s.event, s.instant, frozenset(s.fields.items()), s.text) for s in stream)
 
-    def is_copy(emitter: Emitter, other: Emitter) -> bool:
-        both = [*streams[emitter], *streams[other]]
+    def is_copy(one: tuple[Emitter, int | None], two: tuple[Emitter, int | None]) -> bool:
+        both = [*streams[one], *streams[two]]
         one_rank = len({s.actor.rank for s in both}) == 1 and both[0].actor.rank is not None
         one_job = len({s.actor.job for s in both} - {None}) <= 1 and len({s.actor.attempt for s in both} - {None}) <= 1
-        return one_rank and one_job and emitter.source != other.source and shows(streams[emitter]) <= shows(streams[other])
+        return one_rank and one_job and one[0].source != two[0].source and shows(streams[one]) <= shows(streams[two])
 
-    kept: list[Emitter] = []
-    for emitter in sorted(streams, key=lambda e: (-len(streams[e]), e.source, e.label)):
-        if not any(is_copy(emitter, other) for other in kept):
-            kept.append(emitter)
-    return [i for i, seen in enumerate(case.sightings) if seen.emitter in kept]
+    kept: list[tuple[Emitter, int | None]] = []
+    for stream in sorted(streams, key=lambda s: (-len(streams[s]), s[0].source, s[0].label, s[1] or 0)):
+        if not any(is_copy(stream, other) for other in kept):
+            kept.append(stream)
+    return [i for i, seen in enumerate(case.sightings) if (seen.emitter, seen.actor.attempt) in kept]
 
 
 def without_copies(case: Case, indices: list[int]) -> list[int]:
@@ -833,6 +850,6 @@ def match(case: Case) -> list[Outcome]:
     outcomes = []
     for scope in scopes(case):
         step = case.rule.trigger
-        triggers = tuple(i for i in scope.of(step.event) if fits(scope, step, i, {}) != F)
+        triggers = tuple(i for i in scope.of(step.event) if i in scope.triggers and fits(scope, step, i, {}) != F)
         outcomes += [decide(scope, episode) for episode in episodes(scope, triggers, case.rule.quiet_ns)]
     return outcomes

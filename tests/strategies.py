@@ -163,6 +163,7 @@ def sightings(draw: st.DrawFn) -> tuple[Sighting, ...]:
     """Draw up to ten sightings; the lines of one emitter stand in the order of their times, those without one anywhere."""
     found: list[Sighting] = []
     jobs = {emitter.source: draw(mostly(None, "41", "42")) for emitter, _, _ in STREAMS}
+    attempts = {emitter.source: draw(mostly(None, 0, 1)) for emitter, _, _ in STREAMS}
     for number in range(draw(st.integers(1, 10))):
         emitter, actor, kind = draw(st.sampled_from(STREAMS))
         event = draw(st.sampled_from(list(EVENTS.values())))
@@ -171,7 +172,7 @@ def sightings(draw: st.DrawFn) -> tuple[Sighting, ...]:
             value = draw(mostly(draw(st.integers(0, 3)), None))
             if isinstance(value, int):
                 fields[name] = value * (SECOND if name == "ran" else 1)
-        actor = evolve(actor, job=jobs[emitter.source])
+        actor = evolve(actor, job=jobs[emitter.source], attempt=attempts[emitter.source])
         text = draw(st.sampled_from(["one", "two"]))
         found.append(Sighting(event.id, emitter, 0, 0, number, number, draw(instants()), actor, fields, kind, None, text))
     lines: dict[Emitter, list[Sighting]] = {}

@@ -12,39 +12,23 @@ import pytest
 import denpex_rules
 import examples
 from denpex_rules.errors import CODES
-from examples import ROOT, Block
+from denpex_rules.layout import format_text
+from examples import ROOT, Block, complete
 
 BLOCKS = [block for page in examples.pages() for block in examples.blocks(page)]
 
-# What a fragment of a rule is completed with: a statement that the fragment has itself is left out.
-FRAME = (
-    ("title", 'title "An example"'),
-    ("class", "class gpu.fell_off_bus"),
-    ("event lost", 'event lost error in kernel "NVRM: Xid (PCI:{device:pci}): 79,"'),
-    ("per", "per job within 2h"),
-    ("require", "require lost"),
-)
-CLOSING = (("blame", "blame device lost.device"),)
 
-
-def complete(fragment: str) -> str:
-    """Return a fragment (statements of a rule) as a whole rule file; a whole file is returned as it is."""
-    if re.search(r"^language ", fragment, re.MULTILINE):
-        return fragment
-    uses = "".join(f"{line}\n" for line in fragment.splitlines() if line.startswith("use "))
-    body = [line for line in fragment.splitlines() if not line.startswith("use ")]
-
-    def lacking(statements: tuple[tuple[str, str], ...]) -> list[str]:
-        return [text for key, text in statements if not any(re.match(rf"\s*{key}\b", line) for line in body)]
-
-    return "\n".join([f"language 1\n{uses}rule example.fragment {{", *lacking(FRAME), *body, *lacking(CLOSING), "}"])
-
-
-@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "rule"], ids=str)
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "denpex"], ids=str)
 def test_rule(block: Block) -> None:
     """A rule in the documentation loads and compiles; a fragment does inside a minimal rule."""
     program = denpex_rules.compile_rules(denpex_rules.load_text(complete(block.text)))
     assert program is not None
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "denpex" and b.text.startswith("language ")], ids=str)
+def test_rule_layout(block: Block) -> None:
+    """A whole rule in the documentation has the layout that `rulecheck fmt` gives it."""
+    assert format_text(block.text, str(block)) == block.text
 
 
 @pytest.mark.parametrize("page", examples.pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -77,7 +61,8 @@ def follow(block: Block, folder: Path) -> None:
 def test_examples_exist() -> None:
     """The collection of examples finds blocks of every language that it runs, in the README and in the documentation."""
     found = {(block.page == "README.md", block.language) for block in BLOCKS}
-    assert found >= {(True, "rule"), (True, "python"), (True, "bash"), (False, "rule"), (False, "python"), (False, "console")}
+    assert found >= {(True, "denpex"), (True, "python"), (True, "bash"), (False, "denpex"), (False, "python"), (False, "console")}
+    assert "rule" not in {block.language for block in BLOCKS}  # the highlighter's name for rules is denpex
 
 
 @pytest.mark.parametrize(

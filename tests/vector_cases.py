@@ -32,7 +32,7 @@ from denpex_rules.values import BUILTIN, Value
 FOLDER: Final = Path(__file__).parent / "vectors"
 TODAY: Final = "2026-11-30"
 HEADER: Final = 'language 1\nrule vectors.case {{\n  title "vector"\n  class gpu.fell_off_bus\n{body}\n}}\n'
-NUMBERS: Final = frozenset({"rank", "local_rank", "pid"})
+NUMBERS: Final = frozenset({"rank", "local_rank", "pid", "attempt"})
 
 
 @frozen
@@ -81,7 +81,7 @@ def instant_of(text: str, options: dict[str, str]) -> Instant:
 
 def actor_of(options: dict[str, str]) -> Actor:
     """Return the actor of a row; takes its attributes away."""
-    names = ("rank", "local_rank", "host", "device", "pid", "job")
+    names = ("rank", "local_rank", "host", "device", "pid", "job", "attempt")
     parts: dict[str, Any] = {n: int(options[n]) if n in NUMBERS else options[n] for n in names if n in options}
     for name in parts:
         options.pop(name)

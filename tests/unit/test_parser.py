@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from writing import text_of
 
 from denpex_rules.errors import Source
-from denpex_rules.parser import MAX_DEPTH, Broken, Leaf, Node, grammar, keywords, parse
+from denpex_rules.parser import MAX_DEPTH, Broken, Leaf, Node, follow, grammar, keywords, parse, symbols, words
 from denpex_rules.recovery import Node as RecoveryNode
 
 
@@ -29,6 +29,25 @@ def test_spans_quote_the_text() -> None:
     for leaf in leaves:
         assert source.text[leaf.span.start : leaf.span.end] == leaf.text
         assert source.line(leaf.span.line)[leaf.span.column - 1 :].startswith(leaf.text)
+
+
+@pytest.mark.parametrize("space", ["\u2028", "\xa0", "\x0b", "\x85"])
+def test_odd_spaces(space: str) -> None:
+    """A space that is none of the language's is a mistake wherever it stands, between statements too."""
+    lines = ["language 1", "rule a {", '  title "x"', "  class a.b", "}", ""]
+    for n in range(len(lines)):
+        text = "\n".join((*lines[:n], space + lines[n], *lines[n + 1 :]))
+        assert [(d.code, d.span.line) for d in parse(Source("a.rule", text)).diagnostics] == [("E0101", n + 1)]
+
+
+def test_symbols() -> None:
+    """The symbols of a file are all of its text but spaces and comments, in order, tags with a hyphen whole."""
+    text = 'language 1 # "no"\nuse lib.a # b\nrule a { # {\n tags silent-crash,b\n require x where n==-1 within 0s..1m30s after y}'
+    found = symbols(parse(Source("a.rule", text)))
+    assert " ".join(leaf.text for leaf in found) == (
+        "language 1 use lib . a rule a { tags silent-crash , b require x where n == - 1 within 0s .. 1m30s after y }"
+    )
+    assert all(text[leaf.span.start : leaf.span.end] == leaf.text for leaf in found)
 
 
 def test_keywords_are_names_where_they_can_be_nothing_else() -> None:
@@ -112,3 +131,19 @@ def test_large_noise_is_quick(noise: str) -> None:
     """A quarter of a megabyte of noise is read without a stack overflow and in linear time."""
     tree = parse(Source("a.rule", noise * (250_000 // len(noise) // 8)))
     assert tree.diagnostics
+
+
+def test_what_may_follow() -> None:
+    """The start of a construct says what it takes next: words as they are written, kinds by name; nothing once it is wrong."""
+    assert follow("per job", "body") >= {"within", ",", "require", "title"}
+    assert follow("require", "body") == {"first", "last", "NAME"}
+    assert follow("require lost where rank ==", "body") >= {"NAME", "INT", "STRING"}
+    assert "REGEX" in follow("event lost error", "event")
+    assert follow("language", "header") == {"INT"}
+    assert follow("require ==", "body") == frozenset()
+
+
+def test_words() -> None:
+    """Statements and lines of events start with reserved words."""
+    assert {"title", "event", "require"} <= words().statements <= keywords()
+    assert words().details == {"like", "unlike", "with", "moment"}

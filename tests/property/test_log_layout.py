@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +23,9 @@ from denpex_rules.compiler import compile_rules
 from denpex_rules.engine import DEFAULT, Options, Session, scan, scan_bytes
 from denpex_rules.finding import Incident, Report
 from denpex_rules.library import load_pack
+from denpex_rules.packed import zstd
 from denpex_rules.program import Program
-from layouts import Job, bare, merged, pieces, split, together
+from layouts import WRAPPERS, Job, bare, merged, packed, pieces, rotated, split, tarred, together, wrapped, zipped
 
 CASES: Final = Path(__file__).parents[1] / "rules"
 SAMPLE: Final = (
@@ -172,3 +175,64 @@ def test_a_skewed_clock_never_makes_a_wrong_accusation(job: Job, ahead: float, n
         for rank, host, _, _ in who:
             assert rank in {None, job.bad}
             assert host in {None, job.names[job.node(job.bad)]}
+
+
+# ------------------------------------------------------------------ wrappers and containers
+
+CONTAINERS: Final[Mapping[str, Callable[[Mapping[str, bytes]], Mapping[str, bytes]]]] = {
+    "files": dict,
+    "gz": lambda logs: packed(logs, gzip.compress, "gz"),
+    "xz": lambda logs: packed(logs, lzma.compress, "xz"),
+    "bz2": lambda logs: packed(logs, bz2.compress, "bz2"),
+    "zst": lambda logs: packed(logs, zstd.compress, "zst"),
+    "tar": tarred,
+    "tar.gz": lambda logs: tarred(logs, "w:gz"),
+    "tar.xz": lambda logs: tarred(logs, "w:xz"),
+    "zip": zipped,
+    "UTF-16": lambda logs: {name: data.decode().encode("utf-16") for name, data in logs.items()},
+}
+STAMP: Final = b"2026-11-30"
+
+
+def told(report: Report) -> list[tuple[Any, ...]]:
+    """Return what incidents say of whom, with what evidence; without what a wrapper may add: stamps and pids."""
+    return [
+        (
+            (i.rule, i.outcome),
+            [(who.rank, who.host) for group in (i.reporters, i.victims) for who in group.actors],
+            [(s.rank, s.host, s.device, s.certainty) for s in i.initiators],
+            sorted((e.event, e.text) for e in i.evidence),
+        )
+        for i in report.incidents
+    ]
+
+
+@FEW
+@given(jobs(), st.lists(st.sampled_from(sorted(WRAPPERS)), max_size=2, unique=True), st.sampled_from(sorted(CONTAINERS)))
+def test_a_job_reads_the_same_in_any_wrapper_and_container(job: Job, names: list[str], container: str) -> None:
+    """Each line inside of up to two wrappers, the files in any container: the same incidents, and onsets that overlap."""
+    plain = scan_bytes(split(job), pack())
+    other = scan_bytes(CONTAINERS[container](wrapped(job, *(WRAPPERS[name] for name in names))), pack())
+    assert told(other) == told(plain)
+    for mine, theirs in zip(other.incidents, plain.incidents, strict=True):
+        a, b = _seconds(mine), _seconds(theirs)
+        assert a is not None
+        assert b is not None
+        assert a[0] <= b[1]
+        assert b[0] <= a[1]
+
+
+@FEW
+@given(jobs(), st.integers(0, 9999))
+def test_a_rotated_job_reads_the_same(job: Job, seed: int) -> None:
+    """Logs cut into rotated parts, some of them packed, are one log each: the same incidents, and lines named by their part."""
+    job = evolve(job, prefix="rank")
+    parts = rotated(split(job), random.Random(seed), STAMP)
+    found = scan_bytes(parts, pack())
+    whole, cut = bare(scan_bytes(split(job), pack())), bare(found)
+    assert cut["incidents"] == whole["incidents"]
+    assert cut["coverage"]["actors"] == whole["coverage"]["actors"]
+    for shown in (e for i in found.incidents for e in i.evidence):
+        data = gzip.decompress(parts[shown.source]) if shown.source.endswith(".gz") else parts[shown.source]
+        assert shown.text in data[slice(*shown.bytes)].decode()
+        assert shown.text in data.splitlines()[shown.line - 1].decode()
