@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.errors import Diagnostic, Source, Span
+from denpex_rules.errors import Diagnostic, Edit, Patch, Source, Span
 from denpex_rules.mistake import Failure, Token, explain, nearest
 
 
@@ -128,6 +128,46 @@ def _chunks(tokens: Sequence[Token], words: Words) -> list[_Chunk]:
     return chunks
 
 
+@frozen
+class Start:
+    """The start of a statement: its pieces up to somebody who writes it.
+
+    Args:
+        tokens: what stands there; the last one has no end where `open`.
+        open: whether the place is inside a text or a regex.
+        ruled: whether the place is inside a rule.
+    """
+
+    tokens: tuple[Token, ...]
+    open: bool
+    ruled: bool
+
+
+def statement_before(text: str, block: int, offset: int, words: Words) -> Start | None:
+    """Return the statement in which an offset lies, up to there; None inside a comment.
+
+    Args:
+        text: the file.
+        block: where to start to read: at a place at which a rule or an event outside of rules starts.
+        offset: the place.
+        words: the grammar's words.
+    """
+    line = text.rfind("\n", 0, offset) + 1
+    for match in words.tokens.finditer(text, line, offset):
+        if match.lastgroup == "comment":
+            return None
+    tokens = [evolve(t, start=t.start + block, end=t.end + block) for t in scan(text[block:offset], words)]
+    inside = bool(tokens) and tokens[-1].kind == "unclosed"
+    chunks = _chunks(tokens, words)
+    ruled = False
+    for chunk in chunks:
+        ruled = (ruled or _opens_rule(chunk)) and chunk.keyword != "}"
+    last = chunks[-1] if chunks else None
+    if last is None or last.keyword == "}" or (_opens_rule(last) and last.tokens[-1].text == "{"):
+        return Start((), inside, ruled)
+    return Start(tuple(last.tokens), inside, ruled and not _opens_rule(last))
+
+
 def _opens_rule(chunk: _Chunk) -> bool:
     return chunk.keyword == "rule" or nearest(chunk.keyword, _TOP) == "rule"
 
@@ -189,7 +229,10 @@ class _Recovery:
         start = self.source.span(chunks[0].tokens[0].start, chunks[0].tokens[0].end) if chunks else self.source.span(0, 1)
         message = "the file does not start with the version of the language"
         hint = "write `language 1` on the first line"
-        self.diagnostics.append(self.source.diagnostic("E0103", message, start, "`language 1`", hint))
+        top = Edit(self.source.span(0, 0), "language 1\n\n")
+        sure = bool(chunks) and chunks[0].keyword in {"use", "rule", "event", "identity"}
+        patch = Patch("say which language this is", (top,), safe=True) if sure else None
+        self.diagnostics.append(self.source.diagnostic("E0103", message, start, "`language 1`", hint, patch=patch))
 
     def _chunk(self, chunk: _Chunk) -> None:
         first = chunk.tokens[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from denpex_rules.errors import Source
-from denpex_rules.parser import Tree, parse
+from denpex_rules.mending import mend
+from denpex_rules.parser import Tree, parse, words
+from denpex_rules.recovery import statement_before
 
 
 def parsed(*lines: str) -> Tree:
@@ -91,3 +93,44 @@ def test_misspelt_rule_opens_its_block() -> None:
 def test_top_of_the_file(lines: tuple[str, ...], mistakes: list[tuple[str, int]]) -> None:
     """What may stand at the top, in which order, and what is reported once."""
     assert found(*lines) == mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "open_", "ruled"),
+    [
+        ("", "", False, False),
+        ("language 1\nuse lib.a, ", "use lib . a ,", False, False),
+        ("language 1\nrule a.", "rule a .", False, False),
+        ("language 1\nrule a {", "", False, True),
+        ("language 1\nrule a {\n  title ", "title", False, True),
+        ('language 1\nrule a {\n  title "x ', 'title "x ', True, True),
+        ("language 1\nrule a {\n  require x\n    where rank", "require x where rank", False, True),
+        ('language 1\nrule a {\n  event x "y"\n    like "z"\n  per', "per", False, True),
+        ("language 1\nrule a {\n}", "", False, False),
+        ("language 1\nrule a {\n}\nevent x in", "event x in", False, False),
+    ],
+)
+def test_the_statement_in_front_of_a_place(text: str, tokens: str, open_: bool, ruled: bool) -> None:
+    """The pieces of the statement that is being written are found, whether in quotes or not, in a rule or not."""
+    start = statement_before(text + " # more", 0, len(text), words())
+    assert start is not None
+    assert (" ".join(t.text for t in start.tokens), start.open, start.ruled) == (tokens, open_, ruled)
+    assert all(text[t.start : t.end] == t.text for t in start.tokens)
+
+
+def test_no_statement_in_a_comment() -> None:
+    """Inside a comment nothing is being written; a sign of a comment inside of quotes starts none."""
+    text = 'language 1 # a\nrule a {\n  title "# b'
+    assert statement_before(text, 0, text.index("a\n"), words()) is None
+    assert statement_before(text, 0, len(text), words()) is not None
+    later = statement_before(text, text.index("rule"), len(text), words())
+    assert later is not None
+    assert later.tokens[0].start == text.index("title")
+
+
+def test_missing_header_is_mended() -> None:
+    """A file that starts with a rule or an event lacks only its first line; another one may be no rule file at all."""
+    text = 'event gone in rank "x is gone"\n'
+    assert mend(text, parse(Source("a.rule", text)).diagnostics)[0] == f"language 1\n\n{text}"
+    odd = 'langage 1\nevent gone in rank "x is gone"\n'
+    assert [d.code for d in parse(Source("a.rule", odd)).diagnostics if d.patch and d.patch.safe] == []
