@@ -1,4 +1,4 @@
-"""Documents as lines: an export that is one JSON array, an answer of a log service, an OTLP request, journald's export format.
+"""Documents as lines: an export that is one JSON array or CSV, an answer of a log service, an OTLP request, journald's export.
 
 They are split into one record a line, which is what the rest reads. Memory is bounded: a document that is not whole within the
 limit, or of no such form, is given as it is.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -26,6 +26,10 @@ _JOURNAL_FIELDS: Final = frozenset(
     b"__REALTIME_TIMESTAMP _SOURCE_REALTIME_TIMESTAMP _HOSTNAME _TRANSPORT PRIORITY SYSLOG_IDENTIFIER SYSLOG_PID _COMM _PID "
     b"_SYSTEMD_UNIT MESSAGE".split()
 )
+_TABLE: Final = re.compile(  # the first row of a CSV file by CloudWatch Insights
+    rb'(?:\xef\xbb\xbf)?(?=[^\r\n]{0,4000}@message\b)(?=[^\r\n]{0,4000}@timestamp\b)(?:"?@?\w+"?,)+"?@?\w+"?\r?\n'
+)
+_CELL: Final = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\r?\n)')
 _BETWEEN: Final = re.compile(r"(?:[\s,]|\[(?=\s*(?:\{|\Z))|\](?=\s|\Z))*+")
 _DECODER: Final = json.JSONDecoder(parse_float=str)  # a double has too few digits for an epoch
 
@@ -33,30 +37,35 @@ _DECODER: Final = json.JSONDecoder(parse_float=str)  # a double has too few digi
 def holds_records(start: bytes) -> bool:
     """Whether a source that begins with these bytes is one of the documents that are split."""
     head = start[:SNIFF].removeprefix(b"\xef\xbb\xbf")
-    return head.startswith(_JOURNAL) or (_BEGINS.match(head) is not None and _DATED.search(head) is not None)
+    if head.startswith(_JOURNAL) or _TABLE.match(head):
+        return True
+    return _BEGINS.match(head) is not None and _DATED.search(head) is not None
 
 
 def split(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield documents as records, one a line; from the first thing that is none on, the bytes as they came."""
     first = next(chunks, b"")
     chunks = chain([first], chunks)
-    yield from _journal(chunks) if first.startswith(_JOURNAL) else _documents(chunks)
+    if first.startswith(_JOURNAL):
+        yield from _journal(chunks)
+    else:
+        yield from _documents(chunks, _Table().take if _TABLE.match(first) else _whole)
 
 
-def _documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _documents(chunks: Iterator[bytes], take: Callable[[str], tuple[list[bytes], str]]) -> Iterator[bytes]:
     decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
     text, enough = "", 0
     for chunk in chunks:
         text = (text + decode(chunk)).removeprefix("\ufeff")
         if len(text) < enough:
             continue
-        lines, text = _whole(text)
+        lines, text = take(text)
         yield from lines
-        if (text and text[0] != "{") or len(text) > LIMIT:
+        if (take is _whole and text and text[0] != "{") or len(text) > LIMIT:
             break
         enough = 2 * len(text)  # what is not whole is tried again when there is twice as much
     else:
-        lines, text = _whole(text)
+        lines, text = take(text if take is _whole or text.endswith("\n") else text + "\n")
         yield from lines
     text += decode(b"", True)
     if text:
@@ -100,6 +109,28 @@ def _field(data: bytes, position: int) -> tuple[bytes, bytes, int] | None:
     begin = end + 9
     last = begin + int.from_bytes(data[end + 1 : begin], "little")
     return (name, data[begin:last], last + 1) if len(data) > last >= begin else None
+
+
+class _Table:
+    """Rows of a CSV file as records; its first row names the columns."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+
+    def take(self, text: str) -> tuple[list[bytes], str]:
+        """Return the lines of the whole rows at the start of a text, and what follows them."""
+        lines: list[bytes] = []
+        row: list[str] = []
+        position = end = 0
+        while (cell := _CELL.match(text, position)) is not None:
+            row.append(cell[2] if cell[1] is None else cell[1].replace('""', '"'))
+            position = cell.end()
+            if cell[3] != ",":
+                if self._names and any(row):
+                    lines.append(_line(dict(zip(self._names, row, strict=False))))
+                self._names = self._names or row
+                row, end = [], position
+        return lines, text[end:]
 
 
 def _whole(text: str) -> tuple[list[bytes], str]:

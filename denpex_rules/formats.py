@@ -296,8 +296,7 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
     telling = severity == "error" or (severity is None and _names_host(text))
     if telling and (into.rank is None or into.host is None) and not into.several and kind in (None, "rank"):
         kind = _own_words(text, after, into) or kind
-    indented = into.leaf and into.layout[-1] in _EVERY_LINE and text.startswith(b"  ", after)
-    head = into.whole or not (indented or into.row if into.leaf else not ordinary and continues(text, 0))
+    head = into.whole or not (into.row or _goes_on(text, after, into, ordinary=ordinary))
     repeated = _REPEATED.search(text) if into.process and _BRACKET in text else None
     return Line(
         text,
@@ -312,6 +311,16 @@ def _finish(text: bytes, after: int, into: Prefixes, hints: Hints) -> Line:
         into.partial,
         after,
     )
+
+
+def _goes_on(text: bytes, after: int, into: Prefixes, *, ordinary: bool) -> bool:
+    """Whether the line continues the record before it. Behind a logger's own prefix only what is indented does."""
+    logger = into.layout[-1] if into.layout else ""
+    if into.leaf:
+        return logger in _EVERY_LINE and text.startswith(b"  ", after)
+    if into.logger and into.logger == logger:
+        return text.startswith(b"  ")
+    return not ordinary and continues(text, 0)
 
 
 def _names_host(text: bytes) -> bool:
@@ -416,10 +425,14 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
 
 
 def _within(line: bytes, hints: Hints) -> bytes:
-    """Return what stands inside the JSON record that a line is and behind the wrappers that are sure; another line as it is."""
+    """Return what stands inside the JSON record that a line is and behind the wrappers that are sure.
+
+    Behind one that tells processes apart there is no launcher's label: what looks like one is text.
+    """
     into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
     line, start = _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
-    return line[start:]
+    own = into.tee or into.process or into.rank is not None or into.task is not None
+    return line if own else line[start:]
 
 
 def _uses(form: Format, lines: list[bytes]) -> bool:

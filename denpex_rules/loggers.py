@@ -348,8 +348,8 @@ _SECONDS: Final = re.compile(rb"(\d{9,10})(?:\.(\d{1,9})\d*)?")
     "logfmt",
     "",
     LOWER + UPPER + b"@_",
-    rb"(?=[\w.@-]{1,40}=)(?=(?:[^\n]{0,2000} )?(?:level|lvl|severity|loglevel)=\"?[A-Za-z]{1,10}\b)"
-    rb"(?=(?:[^\n]{0,2000} )?(?:time|ts|timestamp|msg|message|event)=)",
+    rb"(?=[\w.@-]{1,40}=)(?=(?:[^\r\n]{0,2000} )?(?:level|lvl|severity|loglevel)=\"?[A-Za-z]{1,10}\b)"
+    rb"(?=(?:[^\r\n]{0,2000} )?(?:time|ts|timestamp|msg|message|event)=)",
     'time="2026-11-30T10:04:10Z" level=info msg="message"',
     "time, severity, rank, local rank, host, pid (keys in any order)",
 )

@@ -19,7 +19,9 @@ _KERNEL: Final = (
 )
 _AGENT: Final = (
     rb"torch\.distributed\.elastic\.multiprocessing\.(?:errors\.ChildFailedError|api\.SignalException)|"
-    rb"torch\.distributed\.elastic\.(?:agent|rendezvous)|Root Cause \(first observed failure\):|Failures:$|\S{1,200} FAILED$|"
+    rb"torch\.distributed\.elastic\.(?:agent|rendezvous)|torch\.distributed\.elastic\.[\w.]{1,80}: \[[A-Z]{4,8}\] |"
+    rb"torch/distributed/elastic/[\w/]{1,80}\.py:\d{1,5}\] |failed \(exitcode: -?\d{1,5}\) local_rank: \d|"
+    rb"Sending process \d{1,10} closing signal |Root Cause \(first observed failure\):|Failures:$|\S{1,200} FAILED$|"
     rb"(?<=[ \t])(?:(?:time|host|rank|exitcode|error_file|traceback) {0,8}: |<NO_OTHER_FAILURES>)|"
     rb"(?:mpirun|mpiexec|prterun|orterun) |Primary job  terminated|=   BAD TERMINATION|MPI_ABORT was invoked"
 )

@@ -1,7 +1,7 @@
 """Doors for other packages: entry-point groups, loaded once and checked for the promised shape.
 
 Groups: `denpex_rules.packs` (rule folders), `.types` (capture types), `.predicates` (boolean functions for conditions),
-`.formats` (log formats) and `.renderers` (report renderers). The entry point's name is the name under which rules and
+`.formats` (each a `LineFormat`) and `.renderers` (report renderers). The entry point's name is the name under which rules and
 command lines know it.
 """
 
@@ -18,6 +18,7 @@ from attrs import frozen
 
 from denpex_rules.errors import PluginError
 from denpex_rules.functions import FUNCTIONS, Signature
+from denpex_rules.record import LineFormat
 from denpex_rules.values import BUILTIN, CaptureType, Value
 
 PACKS: Final = "denpex_rules.packs"
@@ -67,6 +68,14 @@ def _predicate(name: str, loaded: object) -> Predicate:
     return loaded
 
 
+def _format(name: str, loaded: object) -> LineFormat:
+    if not isinstance(loaded, LineFormat):
+        raise PluginError(f"the log format `{name}` is a {type(loaded).__name__}, not a LineFormat")
+    if loaded.name != name:
+        raise PluginError(f"the log format `{name}` needs the same name as its entry point, not `{loaded.name}`")
+    return loaded
+
+
 def _function(name: str, loaded: object) -> object:
     if not callable(loaded):
         raise PluginError(f"the plug-in `{name}` can't be called")
@@ -76,7 +85,7 @@ def _function(name: str, loaded: object) -> object:
 _SHAPES: Final[Mapping[str, Callable[[str, object], object]]] = {
     PACKS: _pack,
     TYPES: _type,
-    FORMATS: _function,
+    FORMATS: _format,
     PREDICATES: _predicate,
     RENDERERS: _function,
 }
@@ -117,6 +126,11 @@ def capture_types() -> Mapping[str, CaptureType]:
 def predicates() -> Mapping[str, Predicate]:
     """Return the predicates of plug-ins, by name. Raises PluginError."""
     return {n: p for n, p in load(PREDICATES).items() if isinstance(p, Predicate)}
+
+
+def line_formats() -> Mapping[str, LineFormat]:
+    """Return the log formats of plug-ins, by name. Raises PluginError."""
+    return {n: f for n, f in load(FORMATS).items() if isinstance(f, LineFormat)}
 
 
 def apply(predicate: Predicate, arguments: tuple[Value, ...]) -> bool:

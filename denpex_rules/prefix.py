@@ -115,6 +115,7 @@ class Prefixes:
     program: bool = False  # syslog names the program that printed
     several: bool = False  # more than one rank speaks in the line
     arrives: bool = False  # the wrapper around prints when a line arrived, not when it was written
+    logger: str = ""  # the name of a user's format that gives a level
     whole: bool = False  # a logger's own record in one piece: it continues none
     row: bool = False  # a row of a block: it goes on with the record before it
     partial: bool = False  # the container runtime cut the line; it goes on in the stream's next one

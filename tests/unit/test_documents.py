@@ -56,6 +56,31 @@ def test_requests_of_otlp() -> None:
     assert records(line + line) == [{**log, "resource": resource} for log in logs] * 2
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_table_of_cloudwatch_insights(size: int, end: bytes) -> None:
+    """Each row of the CSV file is a record, its first row names the columns; a message may have lines, commas and quotes."""
+    rows = [b"@timestamp,@message,@logStream", b'2026-11-30 10:04:10.123,"it says ""a, b""\nand goes on",job/algo-1-1796033000']
+    data = end.join([*rows, b"", b"2026-11-30 10:04:11.000,plain \xe2\x82\xac,"])
+    assert holds_records(data)
+    first = next(iter([data]))[:40]
+    found = b"".join(split(chain([first], pieces(data[40:], size))))
+    assert [json.loads(line) for line in found.splitlines()] == [
+        {
+            "@timestamp": "2026-11-30 10:04:10.123",
+            "@message": 'it says "a, b"\nand goes on',
+            "@logStream": "job/algo-1-1796033000",
+        },
+        {"@timestamp": "2026-11-30 10:04:11.000", "@message": "plain €", "@logStream": ""},
+    ]
+
+
+def test_what_is_no_row_is_kept() -> None:
+    """From the first thing that is no row on, the bytes are text."""
+    data = b'@timestamp,@message\n2026-11-30 10:04:10,x\nthis "is" text\n'
+    assert b"".join(split(iter([data]))).endswith(b'\nthis "is" text\n')
+
+
 def test_kernel_log_is_lines() -> None:
     """The JSON of dmesg becomes the lines of its raw form."""
     data = json.dumps({"dmesg": [{"pri": 3, "time": 12345.678901, "msg": "NVRM: Xid"}, {"pri": 6, "time": 7.5, "msg": "x"}]})
@@ -90,6 +115,9 @@ def test_any_export(tail: bytes, size: int) -> None:
         b'[{"loss": 2.1}]\n',
         b'[2026-11-30 10:04:10] {"time": 1}',
         b"{\n  lr: 1\n}\n",
+        b"step,loss,@message\n1,2,3\n",
+        b"@timestamp @message\n",
+        b"message\n",
         b"",
     ],
 )

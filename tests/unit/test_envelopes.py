@@ -143,3 +143,16 @@ def test_any_record(record: dict[str, object]) -> None:
     """Whatever stands where a known key's value is expected, reading never fails."""
     line = peel(json.dumps(record).encode())
     assert line.instant.lo <= line.instant.hi
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"logStreamName": "job/algo-2-1796033000", "timestamp": 1796033050123, "message": "step 10"},
+        {"@logStream": "job/algo-2-1796033000", "@timestamp": "2026-11-30 10:04:10.123", "@message": "step 10"},
+    ],
+)
+def test_log_streams_of_sagemaker_hold_the_host(record: dict[str, object]) -> None:
+    """The name of a log stream tells emitters apart, and where SageMaker gave it, the host."""
+    line = peel(json.dumps(record).encode())
+    assert (line.text, line.actor.host, line.label) == (b"step 10", "algo-2", "job/algo-2-1796033000")

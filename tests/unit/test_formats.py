@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from denpex_rules.clock import SECOND, format_time, parse_time
 from denpex_rules.envelopes import SHAPES
 from denpex_rules.formats import FORMATS, decide, describe, peel
+from denpex_rules.joiner import join
 from denpex_rules.prefix import Format
 from denpex_rules.record import Hints, Line
 from denpex_rules.sighting import Actor
+from denpex_rules.sources import from_bytes
 
 GOLDENS = Path(__file__).parent.parent / "formats"
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(9), *range(10, 32))}
 LAYOUTS = sorted(GOLDENS.glob("*.log"))
+SOURCES = sorted(p for p in (GOLDENS / "sources").rglob("*") if p.is_file() and p.suffix != ".peeled")
 
 
 def render(line: Line) -> str:
@@ -50,6 +53,32 @@ def render(line: Line) -> str:
 def rows(path: Path) -> list[str]:
     """Return the rendered lines of a golden's log."""
     return [render(peel(line)) for line in path.read_bytes().removesuffix(b"\n").split(b"\n")]
+
+
+def records(path: Path) -> list[str]:
+    """Return the rendered lines of a source as a scan reads them: by its name, put together, with what all its lines tell."""
+    source = from_bytes(path.relative_to(GOLDENS / "sources").as_posix(), path.read_bytes())
+    lines = [line for line in b"".join(join(source.open())).split(b"\n") if line.strip(b" \0")]
+    hints = decide(lines, source.hints)
+    return [render(peel(line.strip(b"\0"), hints)) for line in lines]
+
+
+def golden_of(path: Path) -> Path:
+    """Return where the records of a source stand."""
+    return path.with_name(f"{path.name}.peeled")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(GOLDENS / "sources").as_posix())
+def test_source(path: Path) -> None:
+    """Every record of the source reads as the row that stands beside it."""
+    assert records(path) == golden_of(path).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def test_every_format_has_a_golden() -> None:
+    """Each format and each shape of JSON is in some golden."""
+    goldens = (p.read_text(encoding="utf-8") for p in (GOLDENS).rglob("*.peeled"))
+    seen = {name for text in goldens for row in text.splitlines() for name in row.partition(" | ")[0].split(">")}
+    assert {name for name, _, _ in describe()} - seen == set()
 
 
 @pytest.mark.parametrize("path", LAYOUTS, ids=lambda p: p.stem)
@@ -200,11 +229,20 @@ def test_decide_enables_srun_label() -> None:
         ([b"0: a", b"plain"] * 20, "half of the lines have no label"),
         ([b"step %d" % n for n in range(40)], "no label at all"),
         ([b"epoch1: loss %d" % n for n in range(10)], "one label on few lines"),
+        ([b"[default%d]:%d: item" % (n % 8, n % 4) for n in range(40)], "the launcher's tag tells processes apart already"),
     ],
 )
 def test_decide_leaves_text_alone(lines: list[bytes], why: str) -> None:
     """Weak wrappers stay off without evidence from the whole sample."""
     assert decide(lines).wrappers == frozenset(), why
+
+
+def test_decide_tells_a_console_with_tagged_workers() -> None:
+    """Where a launcher tags its workers' lines, the untagged ones are its own; so it is inside JSON records too."""
+    tagged = b"[default1]:2026-11-30 10:04:12,101 INFO [train.py:60] step 12 loss 0.4882"
+    assert decide([tagged, b"Traceback (most recent call last):"]).tagged
+    assert decide([b'{"log": "' + tagged + b'\\n", "stream": "stderr", "time": "2026-11-30T10:04:12.101Z"}']).tagged
+    assert not decide([tagged.partition(b":")[2]]).tagged
 
 
 def test_decide_enables_hosts_of_pdsh() -> None:
@@ -232,6 +270,14 @@ def test_decide_enables_stern() -> None:
     assert decide([b"item-%d was read" % n for n in range(30)]).wrappers == frozenset()
 
 
+def test_decide_looks_behind_a_container_runtime() -> None:
+    """A launcher's labels behind what a container runtime puts in front are found too."""
+    lines = [b"2026-11-30T10:04:10.%09dZ stdout F %d: step %d" % (n + 1, n % 4, n) for n in range(40)]
+    hints = decide(lines)
+    assert hints.wrappers == {"srun_label"}
+    assert peel(lines[3], hints).actor.rank == 3
+
+
 def test_decide_looks_into_json() -> None:
     """A launcher's labels inside docker's records are found like bare ones."""
     lines = [b'{"log":"%d: step %d\\n","stream":"stdout","time":"2026-11-30T10:04:10.5Z"}' % (n % 4, n) for n in range(40)]
@@ -255,6 +301,27 @@ def test_own_words_name_the_printer() -> None:
     assert peel(b"[rank3]: " + said).actor.rank == 3
 
 
+def test_kernel_line_inside_an_alert() -> None:
+    """A kernel's line that an alert quotes gives host, time and kind."""
+    said = b"Xid errors on instance: node-07, Error: Nov 30 10:04:10 node-07 kernel: [12.345678] NVRM: Xid (PCI:0000:41:00): 79"
+    line = peel(said)
+    assert (line.actor.host, line.kind, line.text) == ("node-07", "kernel", said)
+    assert line.instant.known
+    assert peel(b"see Nov 30 10:04:10 node-07 for more").actor.host is None
+
+
+def test_time_row_of_the_launchers_box() -> None:
+    """The time of a failure is its row's, which stays a row of the box and of the box's emitter."""
+    line = peel(b"  time      : 2026-11-30_10:04:10")
+    assert (line.instant.lo, line.head, line.label, line.kind) == (parse_time("2026-11-30T10:04:10Z"), False, "", "agent")
+
+
+def test_host_in_a_message_without_a_level() -> None:
+    """ONNX Runtime names its host behind the error, which has no level."""
+    line = peel(b"CUDA failure 35: driver version is insufficient ; GPU=0 ; hostname=node-07 ; file=a.cc ; line=236 ;")
+    assert (line.actor.host, line.severity) == ("node-07", None)
+
+
 def test_same_tag_on_two_hosts_is_two_emitters() -> None:
     """A local rank's tag behind a host's prefix names the host too."""
     hints = Hints(wrappers=frozenset({"pdsh"}))
@@ -265,3 +332,5 @@ def test_same_tag_on_two_hosts_is_two_emitters() -> None:
 if __name__ == "__main__":  # rewrite the goldens; read the difference before keeping it
     for golden in LAYOUTS if "--write" in sys.argv else ():
         golden.with_suffix(".peeled").write_text("".join(f"{row}\n" for row in rows(golden)), encoding="utf-8")
+    for path in SOURCES if "--write" in sys.argv else ():
+        golden_of(path).write_text("".join(f"{row}\n" for row in records(path)), encoding="utf-8")

@@ -61,6 +61,7 @@ TAKEN: dict[str, dict[str, object]] = {
         "time": "local 2026-11-30T10:04:10Z",
         "text": "ERR02200 message",
     },
+    "torch_failure": {"kind": "agent", "time": "local 2026-11-30T10:04:10Z"},
     "fabricmanager": {"severity": "error", "kind": "fabric", "time": "local 2026-11-30T10:04:10Z", "text": "message"},
     "slurm": {
         "host": "node-07",

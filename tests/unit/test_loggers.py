@@ -29,7 +29,8 @@ TAKEN: dict[str, dict[str, object]] = {
         "text": "message",
     },
     "vllm": {"severity": "error", "time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
-    "logrus": {"severity": "info", "time": "monotonic 289.000000", "text": "message"},
+    "logrus": {"severity": "info", "kind": "control", "time": "monotonic 289.000000", "text": "message"},
+    "zap": {"severity": "error", "kind": "control", "time": "wall 2026-11-30T10:04:10.123456Z for 1000", "text": "events\tmessage"},
     "jittor": {"severity": "error", "time": "local 2000-11-30T10:04:10.123456Z no year for 1000", "text": "message"},
     "ray_py": {"severity": "error", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
     "tensorflow_short": {"severity": "fatal", "text": "message"},
@@ -67,7 +68,12 @@ TAKEN: dict[str, dict[str, object]] = {
     "python": {"severity": "error", "kind": "rank", "time": "local 2026-11-30T10:04:10.123Z for 1000000", "text": "message"},
     "detectron": {"time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
     "json": {"severity": "error", "time": "wall 2026-11-30T10:04:10.123Z for 1000000", "text": ',"message":"mess'},
-    "logfmt": {"severity": "info", "time": "wall 2026-11-30T10:04:10Z", "text": ' msg="message"'},
+    "logfmt": {
+        "severity": "info",
+        "kind": "control",
+        "time": "wall 2026-11-30T10:04:10Z",
+        "text": 'time="2026-11-30T10:04:10Z" level=info msg="message"',
+    },
     "level_bracket": {"severity": "error", "text": " message"},
     "level": {"severity": "error", "text": ": message"},
     "syslog_stamp": {"time": "local 2000-11-30T10:04:10Z no year", "text": "message"},
@@ -173,6 +179,43 @@ def test_json_and_logfmt_zones() -> None:
         taken(one(LOGGERS, "json"), '{"time": "2026-11-30 10:04:10", "levelname": "warn"}')["time"] == "local 2026-11-30T10:04:10Z"
     )
     assert taken(one(LOGGERS, "logfmt"), 'time="2026-11-30T12:04:10+02:00" level=error')["time"] == "wall 2026-11-30T10:04:10Z"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            'rank=3 local_rank=1 event="step done" level=info timestamp=2026-11-30T10:04:10.5Z host=node-07 pid=4242',
+            {
+                "rank": 3,
+                "local_rank": 1,
+                "host": "node-07",
+                "pid": 4242,
+                "tag": "rank3",
+                "kind": "rank",
+                "severity": "info",
+                "time": "wall 2026-11-30T10:04:10.5Z for 100000000",
+            },
+        ),
+        ('msg="it says \\"level=info\\"" lvl=eror', {}),
+        ("ts=1796033050.123 level=warn msg=late", {"severity": "warning", "time": "wall 2026-11-30T10:04:10.123Z for 1000000"}),
+        (
+            'level=error msg="lost" time="2026-11-30 10:04:10"',
+            {"severity": "error", "time": "local 2026-11-30T10:04:10Z"},
+        ),
+    ],
+)
+def test_logfmt_in_any_order(line: str, told: dict[str, object]) -> None:
+    """Keys are known by their names wherever they stand; what stands inside a quoted value is no key."""
+    found = taken(one(LOGGERS, "logfmt"), line)
+    found.pop("text")
+    assert found == told
+
+
+@pytest.mark.parametrize("line", ["loss=2.31 step=10", "level=3 of the tree", "a=1 level=info", "step 10 level=info msg=x"])
+def test_text_with_equals_signs_is_no_logfmt(line: str) -> None:
+    """A level alone, numbers and words with equals signs are text."""
+    assert read(one(LOGGERS, "logfmt"), line) is None
 
 
 def test_specific_formats_stand_in_front_of_bare_ones() -> None:

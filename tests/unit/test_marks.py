@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from denpex_rules.marks import continues, kind_at, own_words, severity_at
+from denpex_rules.marks import continues, kind_at, own_words, plain, severity_at
 from denpex_rules.rule import KINDS, SEVERITIES
 
 
@@ -27,6 +27,10 @@ from denpex_rules.rule import KINDS, SEVERITIES
         ("Root Cause (first observed failure):", "agent"),
         ("  exitcode  : -9 (pid: 4242)", "agent"),
         ("train.py FAILED", "agent"),
+        ("torch/distributed/elastic/multiprocessing/api.py:826] failed (exitcode: -9)", "agent"),
+        ("torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9)", "agent"),
+        ("failed (exitcode: -9) local_rank: 0 (pid: 4242) of binary: /usr/bin/python3", "agent"),
+        ("Sending process 4242 closing signal SIGTERM", "agent"),
         ("mpirun noticed that process rank 3", "agent"),
         ("*** STEP 4711.0 ON node-07 CANCELLED", "scheduler"),
         ("fabricmanager[12] is up", "fabric"),
@@ -58,6 +62,12 @@ def test_kind_by_the_emitters_own_token(text: str, kind: str | None) -> None:
         ("error: no space left", "error"),
         ("Warning: retried", "warning"),
         ("# RuntimeError: pasted as a comment", "error"),
+        ("HCCL demo error: In function initDevice()", "error"),
+        ("MPI error: lost", "error"),
+        ("FAILED [0.0004s] test/test_a.py::TestA::test_b - RuntimeError", "error"),
+        ("FAILED test/test_a.py::test_b", "error"),
+        ("RMSE error: 0.25", None),
+        ("FAILED to converge", None),
         ('  "message": "RuntimeError: of an error file', "error"),
         ("UnfilteredStackTrace: RuntimeError: RESOURCE_EXHAUSTED", "error"),
         ("│ ❱ 1024 │   raise RuntimeError('lost')   │", "error"),
@@ -165,3 +175,11 @@ def test_long_texts_take_linear_time(unit: bytes) -> None:
 def test_own_words(text: str, own: tuple[bytes | None, bytes | None]) -> None:
     """Messages that are known to name their printer give rank and host; a number that is about another gives nothing."""
     assert own_words(text.encode(), 0) == own
+
+
+@given(st.one_of(st.text(max_size=60), st.sampled_from(["NVRM: Xid", "  x", "KeyError: 1", "step 10", "Warning: x", "[0]:"])))
+def test_plain_text_has_no_mark(text: str) -> None:
+    """Text is plain only where it tells no kind, no severity and continues nothing."""
+    data = text.encode("utf-8", "surrogatepass")
+    marked = kind_at(data, 0) or severity_at(data, 0) or continues(data, 0)
+    assert plain(data, 0) is not bool(marked)

@@ -16,6 +16,7 @@ from denpex_rules.errors import PluginError
 from denpex_rules.functions import Signature
 from denpex_rules.library import load_pack, pack_folder, packs
 from denpex_rules.plugins import Predicate
+from denpex_rules.record import LineFormat
 from denpex_rules.rule import Call, Condition, Constant
 from denpex_rules.rule import Path as RulePath
 from denpex_rules.values import CaptureType
@@ -91,6 +92,17 @@ def test_pack_of_a_package(offered: ModuleType, monkeypatch: pytest.MonkeyPatch,
     assert pack_folder("rack") == tmp_path
     (rule,) = load_pack("rack").rules
     assert rule.qualified == "rack:hardware.gpu.lost"
+
+
+def test_log_format_of_a_package(offered: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package offers a log format by its own name."""
+    offer(monkeypatch, ("acme", "form", plugins.FORMATS))
+    offered.__dict__["form"] = LineFormat("acme", ("{time} [{rank}] {text}",))
+    assert plugins.line_formats() == {"acme": LineFormat("acme", ("{time} [{rank}] {text}",))}
+    offered.__dict__["form"] = LineFormat("other", ("{time} [{rank}] {text}",))
+    plugins.load.cache_clear()
+    with pytest.raises(PluginError, match="the same name as its entry point, not `other`"):
+        plugins.line_formats()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from denpex_rules import stamps
 from denpex_rules.clock import Instant
-from denpex_rules.prefix import PRIORITY, SEVERITY, Match, Prefixes, Registry, host_of, text_of
+from denpex_rules.prefix import PRIORITY, SEVERITY, Match, Prefixes, Registry, host_of, needed, text_of
 from denpex_rules.record import NO_HINTS
 from denpex_rules.rule import SEVERITIES
 
@@ -129,3 +129,18 @@ def test_registry_keeps_the_order() -> None:
         into = Prefixes(NO_HINTS)
         form.read(match, into)
         assert (into.process, form.gives) == ("x", "a letter")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "byte"),
+    [
+        (rb"abc\[(\d+)\]", b"["),
+        (rb"(?:x|y)z?", None),
+        (rb"(?:<\d>)?e{2,5} ", b"e"),
+        (rb"(?=@)a", b"a"),
+        (rb"(?P<n>a(b)){1,3}~", b"~"),
+    ],
+)
+def test_needed_byte_stands_in_every_match(pattern: bytes, byte: bytes | None) -> None:
+    """Of the bytes that every match has the rarest is taken; optional ones and alternatives give none."""
+    assert needed(pattern) == (byte[0] if byte else None)

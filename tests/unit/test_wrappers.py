@@ -8,6 +8,7 @@ from reading import one, read, taken
 from denpex_rules.clock import format_time
 from denpex_rules.formats import peel
 from denpex_rules.prefix import Format
+from denpex_rules.record import Hints
 from denpex_rules.wrappers import WRAPPERS
 
 TAKEN: dict[str, dict[str, object]] = {
@@ -23,6 +24,7 @@ TAKEN: dict[str, dict[str, object]] = {
         "text": "message",
     },
     "ompi5": {"task": 3, "host": "node-07", "pid": 4242, "stream": "stderr", "text": "message"},
+    "sagemaker_local": {"host": "algo-1", "ident": "algo-1", "text": "step 10"},
     "sagemaker_mpi": {"task": 3, "host": "algo-1", "stream": "stderr", "text": "message"},
     "intel_mpi": {"task": 3, "text": "step 10"},
     "srun_label": {"task": 3, "text": "step 10"},
@@ -109,7 +111,7 @@ def test_text_is_no_host(line: str) -> None:
 def test_wrappers_that_look_like_text_are_weak() -> None:
     """Whatever ordinary text looks like too needs evidence from the whole file."""
     assert {form.name for form in WRAPPERS if form.role == "weak"} == {
-        *("srun_label", "intel_mpi", "pdsh", "compose", "stern", "torchx", "xla_dist"),
+        *("srun_label", "intel_mpi", "pdsh", "compose", "stern", "torchx"),
     }
 
 
@@ -129,8 +131,9 @@ def test_partial_cri_line() -> None:
 
 @pytest.mark.parametrize(("service", "host"), [("algo-1-abcde", "algo-1"), ("trainer-1", None), ("algo-1", None)])
 def test_sagemaker_local_names_the_machine(service: str, host: str | None) -> None:
-    """The service of SageMaker's local mode is a machine and a random tail."""
-    assert taken(one(WRAPPERS, "compose"), f"{service}  | step 10").get("host") == host
+    """The service of SageMaker's local mode is a machine and a random tail; other services name no host."""
+    line = peel(f"{service}  | step 10".encode(), Hints(wrappers=frozenset({"compose"})))
+    assert (line.text, line.actor.host, line.label) == (b"step 10", host, host or service)
 
 
 def test_stamp_behind_kubectls_own_is_the_process_own() -> None:
