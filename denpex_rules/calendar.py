@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from attrs import Factory, define, evolve, frozen
@@ -14,6 +16,7 @@ from attrs import Factory, define, evolve, frozen
 from denpex_rules.clock import DAY, HOUR, MAX, MIN, SECOND, Instant, from_datetime
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan
+from denpex_rules.uptime import Origin
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -33,6 +36,7 @@ class Calendar:
         dated = [i.hi if i.hi < MAX else i.lo for i, _ in instants if i.year and i.clock in {"wall", "local"} and i.known]
         modified = {c.source: c.mtime for c in scan.sources if c.mtime is not None}
         resolver = Resolver(self.year, _zone(self.timezone), self.offsets, max(dated, default=None), modified)
+        resolver.turned = _turns([t for c in scan.sources for a in c.activities if not a.frame.year for run in a.runs for t in run])
         resolver.unify_zones(instants)
         return resolver
 
@@ -57,6 +61,8 @@ class Resolver:
     modified: Mapping[str, int]  # modification time of each source, ns
     assume_utc: bool = False
     assumed: frozenset[str] = frozenset()
+    origins: Mapping[str, Origin] = Factory(dict)
+    turned: bool = False  # stamps without a year reach from the end of one year into the next
     _noted: set[str] = Factory(set)
 
     @property
@@ -83,9 +89,17 @@ class Resolver:
             self.assumed = frozenset(source for i, source in timed if i.clock == "local")
             self._noted.add("stamps without a zone were taken as UTC, because others are zoned and lie in the same hours")
 
+    def join_uptime(self, origins: Mapping[str, Origin]) -> None:
+        """Take from now on uptime stamps as times of day, where the origin of their clock is told."""
+        self.origins = origins
+        self._noted |= {origin.text(domain) for domain, origin in origins.items()}
+
     def resolve(self, instant: Instant, source: str, host: str | None) -> Instant:
         """Return the instant with its year, zone and host offset applied where they are known."""
-        if not instant.known or instant.clock in {"monotonic", "none"}:
+        if instant.clock == "monotonic" and instant.known:
+            origin = self.origins.get(instant.domain)
+            return origin.place(instant) if origin is not None else instant
+        if not instant.known or instant.clock == "none":
             return instant
         dated = self._dated(instant, source)
         placed = self._placed(dated)
@@ -102,11 +116,14 @@ class Resolver:
         if instant.year or not instant.known:
             return instant
         if self.year is not None:
-            return _in_year(instant, self.year)
+            later = self._is_after_turn(instant)
+            if self.turned:
+                self._noted.add(f"stamps without a year reach over the turn of {self.year}: those of January are of the year after")
+            return _in_year(instant, self.year + later)
         reference = self.reference if self.reference is not None else self.modified.get(source)
         if reference is None:
             self._noted.add("stamps without a year: no line and no file tells it, so their dates are not shown")
-            return instant
+            return instant.shift(366 * DAY) if self._is_after_turn(instant) else instant
         origin = "dated lines" if self.reference is not None else "the files' modification times"
         self._noted.add(f"stamps without a year were dated by {origin}")
         near = (_EPOCH + timedelta(seconds=reference // SECOND)).year
@@ -115,6 +132,20 @@ class Resolver:
             past = [i for i in years if i.lo <= reference + DAY]
             return past[-1] if past else years[0]
         return min(years, key=lambda i: abs(i.lo - reference))
+
+    def _is_after_turn(self, instant: Instant) -> bool:
+        return self.turned and instant.lo < _YEAR_2000 + _WINTER
+
+
+_YEAR_2000: Final = from_datetime(datetime(2000, 1, 1, tzinfo=UTC))
+_WINTER: Final = 60 * DAY  # from either side of the turn of a year
+
+
+def _turns(times: Iterable[int]) -> bool:
+    """Whether times of the year 2000 lie at both of its ends and nowhere between: a log that reaches over the turn of a year."""
+    into = [time - _YEAR_2000 for time in times]
+    early, late = any(t < _WINTER for t in into), any(t >= 366 * DAY - _WINTER for t in into)
+    return early and late and all(t < _WINTER or t >= 366 * DAY - _WINTER for t in into)
 
 
 def _hull(instants: list[Instant]) -> tuple[int, int]:
@@ -126,12 +157,20 @@ def _hull(instants: list[Instant]) -> tuple[int, int]:
 
 def _in_year(instant: Instant, year: int) -> Instant:
     """Return an instant of the year 2000 in another year; 29 February becomes 1 March where the year has none."""
+    march, early, late = _steps(year)
+    step = early if instant.lo < march else late
+    lo = instant.lo if instant.lo == MIN else instant.lo + step
+    hi = instant.hi if instant.hi == MAX else instant.hi + step
+    return Instant(lo, hi, instant.clock, instant.domain, year=True)
+
+
+@lru_cache(maxsize=64)
+def _steps(year: int) -> tuple[int, int, int]:
+    """Return 1 March 2000, and by how much instants before and after it move to another year."""
     start = from_datetime(datetime(2000, 1, 1, tzinfo=UTC))
-    target = from_datetime(datetime(year, 1, 1, tzinfo=UTC))
-    after_february = instant.lo - start >= 60 * DAY
+    step = from_datetime(datetime(year, 1, 1, tzinfo=UTC)) - start
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    step = target - start - (DAY if after_february and not leap else 0)
-    return evolve(instant.shift(step), year=True)
+    return start + 60 * DAY, step, step if leap else step - DAY
 
 
 def _to_utc(ns: int, zone: ZoneInfo) -> int:

@@ -14,11 +14,15 @@ CARE: Final[tuple[bytes, ...]] = (
     b"it/s",
     b"s/it",
     b"[repeated ",
-    b"(most recent call last)",
+    b"(most recent call ",
     b"*ERROR*",
     b"kernel: [",
     b" ; hostname=",
-    # what `marks` can know a message by, other than by its first character
+    *(b"[%c%c" % pair for letter in b"IWEFC" for pair in ((letter, second) for second in b" 0123456789")),
+)
+
+# What `marks` can know a message by, other than by its first character: of no matter behind a logger that tells kind and severity.
+MARKS: Final[tuple[bytes, ...]] = (
     b"During handling of the above",
     b"The above exception was",
     b"frame #",
@@ -108,11 +112,13 @@ CARE: Final[tuple[bytes, ...]] = (
     b"Watchdog caught collective operation timeout",
     b"ProcessGroup",
     b"NET/",
-    *(b"[%c%c" % pair for letter in b"IWEFC" for pair in ((letter, second) for second in b" 0123456789")),
 )
 
 # What a message must not begin with: what `marks` knows by the first character, or by words that are too common to look for.
 BEGINS: Final = (
-    rb"""(?=[0-9A-Za-z_"'(<>*/.|$@+&:,;!?%\x80-\xe1\xe3-\xff])"""
+    rb"""(?=[0-9A-Za-z_"'(<>*/.|$@+&:,;!?%\x80-\xe1\xe3-\xff]|\[(?!\d))"""
     rb"(?!time|host|rank|exitcode|error_file|traceback|xe |mlx[45]_)"
 )
+
+# By what a message of an error may tell whose it is.
+OWN: Final = (b"on rank", b"for rank", b" node", b" ; GPU=")

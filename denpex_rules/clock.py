@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Final, Literal
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 SECOND: Final = 1_000_000_000
 MINUTE: Final = 60 * SECOND
@@ -68,7 +68,7 @@ class Instant:
         """Return the instant moved by `ns`; an unbounded side stays unbounded."""
         lo = self.lo if self.lo == MIN else self.lo + ns
         hi = self.hi if self.hi == MAX else self.hi + ns
-        return evolve(self, lo=lo, hi=hi)
+        return Instant(lo, hi, self.clock, self.domain, self.year)
 
     def comparable(self, other: Instant) -> bool:
         """Whether the two were read from clocks that have a common origin."""
@@ -103,7 +103,7 @@ def whole_seconds(instant: Instant) -> Instant:
     """Return the whole seconds that an instant touches: bounds rounded outwards, at least one second."""
     lo = instant.lo if instant.lo <= MIN else instant.lo // SECOND * SECOND
     hi = instant.hi if instant.hi >= MAX else max(-(-instant.hi // SECOND) * SECOND, lo + SECOND)
-    return evolve(instant, lo=lo, hi=hi)
+    return Instant(lo, hi, instant.clock, instant.domain, instant.year)
 
 
 _DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d)")
@@ -141,10 +141,17 @@ def from_datetime(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * SECOND + delta.microseconds * 1_000
 
 
+_FIRST = from_datetime(datetime(1, 1, 1, tzinfo=UTC))
+_LAST = from_datetime(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))
+
+
 def format_time(ns: int) -> str:
-    """Return ns UTC as ISO 8601 with the shortest exact fraction ("2026-11-30T10:04:10Z")."""
-    seconds, fraction = divmod(ns, SECOND)
-    base = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    """Return ns UTC as ISO 8601 with the shortest exact fraction ("2026-11-30T10:04:10Z").
+
+    A time outside the years 1 to 9999, which only a damaged number in a log can lead to, is shown as the nearest inside.
+    """
+    seconds, fraction = divmod(min(max(ns, _FIRST), _LAST), SECOND)
+    base = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None).isoformat()
     tail = f".{fraction:09d}".rstrip("0") if fraction else ""
     return f"{base}{tail}Z"
 

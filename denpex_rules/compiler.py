@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from denpex_rules.clock import MAX, format_duration
-from denpex_rules.digits import blind
+from denpex_rules.digits import seeing
 from denpex_rules.errors import Diagnostic, RuleError, Source
 from denpex_rules.formats import peel
 from denpex_rules.literals import alternative_literals, check_literals
@@ -85,20 +85,19 @@ def _quoted(found: Diagnostic, sources: Sources) -> Diagnostic:
     return source.diagnostic(found.code, found.message, found.span, found.expected, found.hint) if source else found
 
 
-def _literal_table(events: Iterable[Event]) -> Iterator[LiteralEntry]:
+def _literal_table(events: tuple[Event, ...]) -> Iterator[LiteralEntry]:
     """Yield each literal with the events that it announces: of an event, the alternatives whose best literal it is."""
     table: dict[bytes, dict[str, int]] = {}
-    seeing: set[str] = set()
+    seen = {event.id: seeing(event) for event in events}
     for event in events:
         if event.expensive:  # tried on every record anyway
             continue
-        seeing |= set() if blind(event) else {event.id}
         for number, alternative in enumerate(event.alternatives):
             for literal in alternative_literals(alternative) or ():
                 masks = table.setdefault(literal, {})
                 masks[event.id] = masks.get(event.id, 0) | 1 << number
     for literal, masks in sorted(table.items()):
-        yield LiteralEntry(literal.decode("utf-8"), tuple(masks), tuple(masks.values()), not seeing.isdisjoint(masks))
+        yield LiteralEntry(literal.decode("utf-8"), tuple(masks), tuple(masks.values()), tuple(seen[name] for name in masks))
 
 
 def _classes(rules: Iterable[Rule], taxonomy: Taxonomy) -> Iterator[RootClass]:

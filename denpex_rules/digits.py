@@ -10,7 +10,7 @@ import warnings
 from importlib import import_module
 from typing import Any, Final
 
-from denpex_rules.rule import Event, Regex, Template
+from denpex_rules.rule import Alternative, Event, Regex, Template
 
 _parser: Final[Any] = import_module("re._parser")  # as in literals
 
@@ -55,18 +55,22 @@ _WORD_SETS: Final = (
 
 def blind(event: Event) -> bool:
     """Whether an event is known to be blind to digits; False where that is not clear."""
-    names: list[str] = []
+    return not seeing(event)
+
+
+def seeing(event: Event) -> int:
+    """Return the alternatives of an event that are not known to be blind to digits, a bit each."""
     declared = dict(event.captures)
-    for alternative in event.alternatives:
-        names.clear()
-        for sequence in alternative.sequences:
-            for part in sequence.parts:
-                told = _template(part, names) if isinstance(part, Template) else _regex(part, declared, names)
-                if not told:
-                    return False
-        if len(names) != len(set(names)):
-            return False  # two captures of one name must have one value
-    return True
+    return sum(1 << number for number, alternative in enumerate(event.alternatives) if not _blind(alternative, declared))
+
+
+def _blind(alternative: Alternative, declared: dict[str, str]) -> bool:
+    names: list[str] = []
+    for sequence in alternative.sequences:
+        for part in sequence.parts:
+            if not (_template(part, names) if isinstance(part, Template) else _regex(part, declared, names)):
+                return False
+    return len(names) == len(set(names))  # two captures of one name must have one value
 
 
 def _template(part: Template, names: list[str]) -> bool:

@@ -62,7 +62,20 @@ _REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
 
 # What is tried at one place, in this order: a byte that the line must have, the pattern, the format.
 _Cell = tuple[tuple[int, Callable[[bytes, int], Match | None], Format], ...]
-_Cells = tuple[_Cell, ...]
+
+
+class _Cells(dict[int, _Cell]):
+    """What to try at a place, by the byte that stands there; a pattern is compiled when such a byte is first met."""
+
+    def __init__(self, live: list[Format], *, short: bool) -> None:
+        super().__init__()
+        self._live = live
+        self._short = short
+
+    def __missing__(self, byte: int) -> _Cell:
+        found = (f for f in self._live if (byte in f.starts if byte != _END else f.name == "iso"))
+        self[byte] = tuple((f.needs if self._short and f.needs is not None else _ANY, f.pattern.match, f) for f in found)
+        return self[byte]
 
 
 @frozen
@@ -85,10 +98,7 @@ def _tables(weak: frozenset[str], own: tuple[LineFormat, ...] = (), *, short: bo
         live = [f for f in FORMATS if f.stem == stem and (f.role != "weak" or f.name in weak)]
         # With a weak wrapper enabled by evidence from the whole file it goes first: `[3] ` is then the launcher's.
         live.sort(key=lambda f: f.role != "weak")
-        live = [f for f in live if not (unless and f.pattern.pattern.startswith(unless))]
-        rows = [(f.needs if short and f.needs is not None else _ANY, f.pattern.match, f) for f in live]
-        by_byte = [tuple(row for row in rows if byte in row[2].starts) for byte in range(_END)]
-        return (*by_byte, tuple(row for row in rows if row[2].name == "iso"))
+        return _Cells([f for f in live if not (unless and f.text.startswith(unless))], short=short)
 
     own_first = tuple(f for form in own for f in compiled(form))
     return _Tables(table(""), table("["), table("iso"), table("iso", _BEHIND_ZONE), table("[iso"), own_first)
@@ -470,6 +480,11 @@ _ENDS: Final = frozenset(f.name for f in FORMATS if f.role == "leaf") - _BARE
 def ends(layout: tuple[str, ...]) -> bool:
     """Whether no further prefix can stand behind those of a layout: they end with a leaf that is more than a stamp."""
     return bool(layout) and layout[-1] in _ENDS
+
+
+def settles(line: Line) -> bool:
+    """Whether the prefixes of a line told its kind and severity, so that its message has no say in them."""
+    return ends(line.layout) and line.layout[-1] not in _NO_EMITTER and line.severity is not None
 
 
 def describe() -> list[tuple[str, str, str]]:

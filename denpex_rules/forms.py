@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, Literal
 
@@ -17,7 +18,7 @@ from attrs import define, evolve, field
 
 from denpex_rules.care import BEGINS
 from denpex_rules.clock import Instant, whole_seconds
-from denpex_rules.formats import ends
+from denpex_rules.formats import ends, settles
 from denpex_rules.record import Line
 from denpex_rules.rule import SEVERITIES
 
@@ -56,6 +57,7 @@ class _Prefix:
     roles: tuple[Role, ...]  # of its groups
     least: int  # bytes
     tails: list[bytes] = field(factory=list)
+    settled: set[bytes] = field(factory=set)  # what follows it where the prefix tells kind and severity, as it is
 
 
 class Forms:
@@ -68,6 +70,7 @@ class Forms:
         self._prefixes: dict[bytes, _Prefix] = {}
         self._count = 0
         self.shortest = 0  # no prefix is shorter
+        self.settled: set[Form] = set()  # the forms whose prefix tells kind and severity
         self._grown = False
         self._lines: Any = None
         self._head: Any = None
@@ -95,6 +98,7 @@ class Forms:
         found = self._prefixes.setdefault(prefix.pattern, prefix)
         found.least = min(found.least, prefix.least)
         found.tails += [tail for tail in prefix.tails if tail not in found.tails]
+        found.settled |= prefix.settled
         self._count += 1
         self._grown = True
 
@@ -117,7 +121,7 @@ class Forms:
             return None
         pattern, roles = _grouped(pieces)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
-        return _Prefix(pattern, roles, least, [tail])
+        return _Prefix(pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
 
     def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
         """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""
@@ -178,6 +182,10 @@ class Forms:
             odd |= {(who, when) for who, when in keys if not self.plains[who].instant.comparable(self.seconds[when])}
         return odd
 
+    def bad(self, keys: list[Key]) -> set[Who]:
+        """Return the numbers of emitters whose lines are errors."""
+        return {who for who in set(map(itemgetter(0), keys)) if self.plains[who].severity in _ERRORS}
+
     def _look_up_who(self, who: Who, row: Row) -> None:
         line = self._peel(row[0][:-1])
         self.plains[who] = evolve(line, text=b"")
@@ -206,6 +214,8 @@ class Forms:
         self._head = re.compile(heads)
         self.shortest = min(p.least for p in self._prefixes.values())
         roles = [role for p in self._prefixes.values() for role in (*p.roles, "who")]
+        groups = accumulate(len(p.roles) + 1 for p in self._prefixes.values())
+        self.settled = {(group, tail) for group, p in zip(groups, self._prefixes.values(), strict=True) for tail in p.settled}
         self._who = itemgetter(*(i for i, role in enumerate(roles, 1) if role == "who"))
         self._when = itemgetter(*(i for i, role in enumerate(roles, 1) if role == "when"))
         self._forget()
@@ -218,7 +228,7 @@ class Forms:
 
 def _body(raw: bytes, line: Line) -> int:
     """Return where the message of a plain line begins; 0 when the line is none."""
-    told = line.head and not line.partial and not line.repeats and line.severity not in _ERRORS
+    told = line.head and not line.partial and not line.repeats
     wall = line.instant.known and line.instant.clock != "monotonic"
     if not told or not wall or not line.layout or not raw.endswith(line.text):
         return 0

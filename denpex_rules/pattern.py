@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import re2
-from attrs import frozen
+from attrs import define, frozen
 
 from denpex_rules.literals import fixed_texts
 from denpex_rules.rule import SEVERITIES, Alternative, Event, Kind, LogSeverity, Regex, Sequence, Template
@@ -23,6 +24,7 @@ Types = Mapping[str, CaptureType]
 
 ATTEMPTS: Final = 64  # places of one record with the shape but without the values, before the search is given up
 OCCURRENCES: Final = 256  # of one event in one record
+TRIES: Final = 16  # of a regex, before the texts that it needs are derived
 FEW: Final = 8  # sets of texts, and texts of one set, that are looked for before a regex is tried
 TEXT_VALUE: Final = 1000  # characters of a captured text that are kept
 SHAPED_VALUE: Final = 4096  # bytes; a longer text of any other type is not a value
@@ -50,7 +52,7 @@ class Hit:
 
 @frozen
 class EventPattern:
-    """An event, ready to be tried on records."""
+    """An event, ready to be tried on records; each alternative is compiled when it is first tried."""
 
     event: Event
     alternatives: tuple[_AlternativePattern, ...]
@@ -60,6 +62,10 @@ class EventPattern:
         floor, kinds = self.event.severity, self.event.kinds
         loud = severity is None or floor is None or SEVERITIES.index(severity) >= SEVERITIES.index(floor)
         return loud and (kind is None or not kinds or kind in kinds)
+
+    def may_match(self, text: bytes, alternatives: int) -> bool:
+        """Say whether the texts of one of some alternatives (a bit each) stand in a record; far cheaper than their regexes."""
+        return any(one.may_match(text) for number, one in enumerate(self.alternatives) if alternatives >> number & 1)
 
     def match(self, text: bytes) -> Hit | None:
         """Return the first hit of the first alternative that has one; see `matches`."""
@@ -78,7 +84,7 @@ class EventPattern:
         """
         taken: list[tuple[int, int]] = []  # the lines of what was yielded, as half-open ranges
         for number, alternative in enumerate(self.alternatives):
-            if not announced >> number & 1 or not alternative.may_match(text):
+            if not announced >> number & 1 or not alternative.is_worth(text):
                 continue
             before = tuple(taken)
             for hit in _occurrences(alternative.sequences, text):
@@ -92,7 +98,7 @@ class EventPattern:
 
 
 def compile_event(event: Event, types: Types = BUILTIN) -> EventPattern:
-    """Return the pattern of an event.
+    """Return the pattern of an event, compiled as a whole.
 
     Args:
         event: the event.
@@ -101,14 +107,34 @@ def compile_event(event: Event, types: Types = BUILTIN) -> EventPattern:
     Raises:
         PatternError: a regex is not RE2 syntax, or a type is not installed.
     """
+    pattern = trusted_event(event, types)
+    for alternative in pattern.alternatives:
+        _ = alternative.sequences
+    return pattern
+
+
+def trusted_event(event: Event, types: Types = BUILTIN) -> EventPattern:
+    """Return the pattern of an event that was compiled before: few of its alternatives will ever be tried.
+
+    Args:
+        event: the event.
+        types: every capture type that it names.
+    """
     declared = dict(event.captures)
-    return EventPattern(
-        event,
-        tuple(
-            _AlternativePattern(tuple(_compile_sequence(s, declared, types) for s in a.sequences), _needed(a))
-            for a in event.alternatives
-        ),
-    )
+    return EventPattern(event, tuple(_AlternativePattern(a, declared, types, _free(a)) for a in event.alternatives))
+
+
+def _free(alternative: Alternative) -> int:
+    """Return how often an alternative may be tried before the texts that it needs are derived: those of templates stand there."""
+    return 0 if all(isinstance(p, Template) for s in alternative.sequences for p in s.parts) else TRIES
+
+
+def admits(shape: str, text: str) -> bool:
+    """Say whether a whole text is of a shape; what is not RE2 syntax admits nothing."""
+    try:
+        return compile_regex(shape).fullmatch(text.encode()) is not None
+    except re2.error:
+        return False
 
 
 def compile_regex(text: str) -> Any:
@@ -152,12 +178,31 @@ def _needed(alternative: Alternative) -> tuple[tuple[bytes, ...], ...]:
 # ------------------------------------------------------------------ sequences
 
 
-@frozen
+@define
 class _AlternativePattern:
     """Sequences that must all occur, and sets of texts of which a record must contain one each before they are tried."""
 
-    sequences: tuple[_SequencePattern, ...]
-    needed: tuple[tuple[bytes, ...], ...]
+    alternative: Alternative
+    declared: Mapping[str, str]
+    types: Types
+    _free: int  # tries that are left before the texts decide
+
+    @cached_property
+    def sequences(self) -> tuple[_SequencePattern, ...]:
+        """The compiled sequences. Raises PatternError."""
+        return tuple(_compile_sequence(s, self.declared, self.types) for s in self.alternative.sequences)
+
+    @cached_property
+    def needed(self) -> tuple[tuple[bytes, ...], ...]:
+        """The sets of texts."""
+        return _needed(self.alternative)
+
+    def is_worth(self, text: bytes) -> bool:
+        """Say whether to try the sequences: some tries cost less than deriving the texts, from then on the texts decide."""
+        if self._free:
+            self._free -= 1
+            return True
+        return self.may_match(text)
 
     def may_match(self, text: bytes) -> bool:
         """Say whether the texts stand in a record; looking for them costs far less than the regex."""
@@ -256,7 +301,7 @@ def _compile_sequence(sequence: Sequence, declared: Mapping[str, str], types: Ty
             text, own = _regex(part, declared, types, taken)
         pieces.append(text)
         groups += own
-        taken += _compile(text, part).groups
+        taken += len(own) if isinstance(part, Template) else _compile(text, part).groups
     return _SequencePattern(_compile("(?m)" + "(?s:.*?)".join(pieces), sequence.parts[-1]), tuple(groups))
 
 
@@ -279,13 +324,12 @@ def _template(part: Template, types: Types, taken: int, *, last: bool) -> tuple[
         kind, final = _type(piece.type, part, types), position == len(part.pieces)
         # A lazy capture with nothing behind it would always be empty: at the end it takes the rest of the line.
         shape = kind.pattern.removesuffix("?") if final and kind.pattern.endswith(("*?", "+?")) else kind.pattern
+        if _compile(shape, part).groups:
+            raise PatternError("a capture type has groups of its own", part)
         pieces.append(f"({shape})")
         cuttable = final and not last and kind.base != "text"
         groups.append(_Group(taken + len(groups) + 1, piece.name, kind, _compile(kind.pattern, part) if cuttable else None))
-    text = "".join(pieces)
-    if _compile(text, part).groups != len(groups):
-        raise PatternError("a capture type has groups of its own", part)
-    return text, groups
+    return "".join(pieces), groups
 
 
 def _regex(part: Regex, declared: Mapping[str, str], types: Types, taken: int) -> tuple[str, list[_Group]]:

@@ -15,16 +15,17 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, field, frozen
 
-from denpex_rules.backend import Backend, choose
-from denpex_rules.care import CARE
+from denpex_rules.backend import AhoCorasick, Backend, Hits, choose
+from denpex_rules.care import CARE, MARKS
 from denpex_rules.codec import MISFITS, make_converter
 from denpex_rules.errors import ProgramError
-from denpex_rules.pattern import EventPattern, Types, compile_event
+from denpex_rules.pattern import EventPattern, Types, trusted_event
 from denpex_rules.rule import Event, Rule, Template
 from denpex_rules.values import BUILTIN
 
 FORMAT: Final = "denpex-program"
 VERSION: Final = 2
+WORTH: Final = 1 << 20  # bytes from which on the chosen backend is worth its start; fewer are looked through by a smaller one
 
 
 @frozen
@@ -41,14 +42,14 @@ class RootClass:
 class LiteralEntry:
     """One text of the literal table and the events that it announces.
 
-    `masks` says for each of them which of its alternatives may then match, a bit each; `seeing`, whether digits decide one of
-    them, so that a line with the text must always be read.
+    `masks` says for each of them which of its alternatives may then match, a bit each; `seeing`, which of all its alternatives
+    digits decide: what these make of a line, no other line tells.
     """
 
     text: str
     events: tuple[str, ...]
     masks: tuple[int, ...]
-    seeing: bool = True
+    seeing: tuple[int, ...]
 
 
 @frozen
@@ -126,22 +127,39 @@ class Matcher:
         self._types = types
         self._patterns: dict[int, EventPattern] = {}
         self._backend = backend
+        self._read = 0  # bytes
         self.place: Final = {e.id: i for i, e in enumerate(events)}
         self.expensive: Final = dict.fromkeys((i for i, e in enumerate(events) if e.expensive), EVERY)
         told = {entry.text.encode(): entry for entry in literals}
-        self._texts: Final = [*told, *(text for text in CARE if text not in told)]
+        self._texts: Final = [*told, *(text for text in (*CARE, *MARKS) if text not in told)]
         self._announced: Final[tuple[Announced, ...]] = (
             *(tuple((self.place[name], mask) for name, mask in zip(e.events, e.masks, strict=True)) for e in literals),
             *(() for _ in self._texts[len(told) :]),
         )
-        care = set(CARE)
-        # Whether a line with a literal must be read in full: it asks for care, or announces an event that digits decide.
-        self.opaque: Final = tuple(text in care or told[text].seeing for text in self._texts)
+        # Whether a literal asks for care, or does so where no prefix tells kind and severity.
+        care, marks = set(CARE), set(MARKS)
+        self.care: Final = tuple(text in care for text in self._texts)
+        self.marks: Final = tuple(text in marks for text in self._texts)
+        # The alternatives that digits decide, by the places of their events.
+        self.seeing: Final = {
+            self.place[name]: mask for e in literals for name, mask in zip(e.events, e.seeing, strict=True) if mask
+        }
 
     @cached_property
     def backend(self) -> Backend:
         """What finds the literals, and the texts that ask for care. A literal's number is its place in `announcements`."""
         return choose(self._backend, self._texts)
+
+    @cached_property
+    def _small(self) -> Backend:
+        """What finds them in the first bytes: it is built in no time."""
+        return AhoCorasick(self._texts)
+
+    def hits(self, text: bytes) -> Hits:
+        """Return (offset of its last byte, number) of each literal in a text, overlapping ones included, in order of offset."""
+        if self._read < WORTH:
+            self._read += len(text)
+        return (self._small if self._read < WORTH else self.backend).hits(text)
 
     @cached_property
     def announcements(self) -> tuple[tuple[int, ...], ...]:
@@ -151,13 +169,13 @@ class Matcher:
     def announced(self, text: bytes) -> Iterator[tuple[int, Announced]]:
         """Yield (offset of its last byte, what it announces) for each literal in the text, overlapping ones included."""
         announced = self._announced
-        return ((offset, announced[number]) for offset, number in self.backend.hits(text) if announced[number])
+        return ((offset, announced[number]) for offset, number in self.hits(text) if announced[number])
 
     def pattern(self, place: int) -> EventPattern:
         """Return the pattern of the event at this place."""
         found = self._patterns.get(place)
         if found is None:
-            found = self._patterns[place] = compile_event(self.events[place], self._types)
+            found = self._patterns[place] = trusted_event(self.events[place], self._types)
         return found
 
 

@@ -13,6 +13,9 @@ from attrs import frozen
 
 from denpex_rules.assembly import HOST_KINDS, Piece, Speaker, Whole, shape, shown
 from denpex_rules.clock import UNKNOWN, Instant
+from denpex_rules.followers import Followers
+from denpex_rules.forms import shape as alike
+from denpex_rules.joiner import Joiner
 from denpex_rules.lines import LINE_LIMIT, LineSplitter, PhysicalLine
 from denpex_rules.pattern import Hit
 from denpex_rules.program import Program
@@ -26,6 +29,7 @@ OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it
 LABELS: Final = 5_000  # emitters that are told apart in one source
 AGENT: Final = "agent"  # the label of a launcher's own lines
 OTHERS: Final = "…"  # the label of the lines of all further ones
+TEMPLATES: Final = 20_000  # of plain error lines that are remembered; then they are made anew
 RUNS: Final = 400_000  # runs of all emitters of a source together
 
 Read = Callable[[PhysicalLine], Line]
@@ -43,6 +47,7 @@ class Recorder:
         self._source = source
         self.state = state
         self._read = read
+        self._templates: dict[bytes, str] = {}
 
     def copy(self) -> Recorder:
         """Return another one in the same state, which goes its own way from here."""
@@ -53,10 +58,11 @@ class Recorder:
     def scan(self, mtime: int | None) -> Scan:
         """Return all that is kept; `mtime` is when the source was last written (ns UTC)."""
         place = self._matcher.place
+        records: dict[int, Whole] = {}
         found = [
             sighting
             for event, label, kept in self.state.shelf
-            for sighting in (self._resolved(kept, event, label) if isinstance(kept, Marked) else (kept.resolved(),))
+            for sighting in (self._resolved(kept, event, label, records) if isinstance(kept, Marked) else (kept.resolved(),))
         ]
         found.sort(key=lambda s: (s.line, place[s.event]))  # stable: occurrences on one line keep their order
         errors = sorted(self.state.errors, key=lambda e: e.line)
@@ -93,7 +99,7 @@ class Recorder:
         state.merged += line.repeats > 0
         if piece.number <= SAMPLE_LINES:
             state.layouts[line.layout] += 1
-        emitter = state.emitter(self.label(line))
+        emitter = state.emitter(state.followers.owner(line, self.label(line)))
         if emitter.label == AGENT:
             self.hand_over()
         if emitter.tail is not None and not (line.head and line.instant.known):
@@ -221,12 +227,15 @@ class Recorder:
         piece = record.pieces[row]
         text = shown(piece.text)
         template = shape(text)
-        if self.state.errors.known(template):
+        if self.state.errors.known(template, piece.number):
             return
-        when = record.when(row)
+        self._keep_error(record, row, emitter.label_of(piece), template, text)
+
+    def _keep_error(self, record: Whole, row: int, label: str, template: str, text: str) -> None:
+        piece, when = record.pieces[row], record.when(row)
         error = ErrorLine(
             template,
-            Emitter(self._source, emitter.label_of(piece)),
+            Emitter(self._source, label),
             piece.number,
             piece.start,
             piece.end,
@@ -238,15 +247,36 @@ class Recorder:
         self.state.errors.add(Kept(error, None if isinstance(when, Instant) else when))
 
     def mark(self, tail: Marked, label: str) -> None:
-        """Keep the events that a plain line shows."""
+        """Keep the events that a plain line shows, and count it where it is an error."""
         for place in tail.places:
             self.state.shelf.add(tail, self._matcher.events[place].id, label)
+        if tail.bad and not self.state.errors.known(template := self._template(tail), tail.number):
+            record = self._alone(tail)
+            self._keep_error(record, 0, label, template, shown(record.text))
 
-    def _resolved(self, marked: Marked, event: str, label: str) -> list[Sighting]:
-        """Return the sightings of an event in a marked line."""
+    def _template(self, tail: Marked) -> str:
+        """Return the template of a plain line that is an error: the same for all that differ only in digits."""
+        form = alike(tail.raw)
+        template = self._templates.get(form)
+        if template is None:
+            template = shape(shown(self._alone(tail).text))
+            if len(self._templates) >= TEMPLATES:
+                self._templates.clear()
+            if b"0x" not in form and b"0X" not in form:  # a number is hexadecimal by a digit of its own
+                self._templates[form] = template
+        return template
+
+    def _alone(self, marked: Marked) -> Whole:
+        """Return the record that a plain line is."""
         piece = self._line_of(marked)
         piece.when = piece.line.instant
-        record = Whole([piece])
+        return Whole([piece])
+
+    def _resolved(self, marked: Marked, event: str, label: str, records: dict[int, Whole]) -> list[Sighting]:
+        """Return the sightings of an event in a marked line; `records` are those of lines that were read already."""
+        record = records.get(marked.number)
+        if record is None:
+            record = records[marked.number] = self._alone(marked)
         place = self._matcher.place[event]
         return [self._sighting(place, hit, record, 0, label) for hit in self._matcher.pattern(place).matches(record.text)]
 
@@ -328,7 +358,9 @@ class State:
         self.hints = hints
         self.sample: list[PhysicalLine] | None = []
         self.sample_bytes = 0
+        self.joiner = Joiner()
         self.splitter = LineSplitter()
+        self.followers = Followers()
         self.emitters: dict[str, Speaker] = {}
         self.open: dict[str, Speaker] = {}  # those with an unfinished record, longest open first
         self.open_bytes = 0
@@ -359,4 +391,4 @@ class State:
             (len(self.emitters) > LABELS, f"more than {LABELS} emitters: the lines of the further ones are not told apart"),
             (self.errors.dropped, f"{self.errors.dropped} error records of further shapes were not kept"),
         ]
-        return [text for count, text in notes if count]
+        return [text for count, text in notes if count] + self.joiner.notes

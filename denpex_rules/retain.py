@@ -7,7 +7,7 @@ so what is kept refers to a `Gap` that is closed when that stamp arrives.
 from __future__ import annotations
 
 import copy
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, TypeVar
@@ -19,6 +19,9 @@ from denpex_rules.sighting import Dropped, ErrorLine, Sighting
 
 PER_EMITTER: Final = 2_000  # sightings of one event and emitter
 PER_SOURCE: Final = 20_000  # sightings of one source
+ROWS: Final = 30_000  # events and emitters of one source that are told apart
+EVENT_ROWS: Final = 8_192  # emitters of one event
+LEAST_ROWS: Final = 256  # emitters of one event, however many rows the others took
 FEWEST: Final = 2  # of one event and emitter, however many of them a source has
 SHAPES: Final = 500  # different error records of one source
 
@@ -71,7 +74,7 @@ class Kept(Generic[Item]):
 class Marked:
     """A plain line and the places of the events that it shows: what their sightings are made of, should they be kept to the end.
 
-    `raw` is the line without its newline; `instant` its time in whole seconds.
+    `raw` is the line without its newline; `instant` its time in whole seconds; `bad` says that it is an error.
     """
 
     raw: bytes
@@ -79,6 +82,7 @@ class Marked:
     start: int
     instant: Instant
     places: tuple[int, ...]
+    bad: bool = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Marked:
         return self
@@ -162,6 +166,7 @@ class Shelf:
         self._limit = PER_EMITTER
         self._rows: dict[tuple[str, str], Row] = {}
         self._lost: dict[str, Row] = {}  # by event: sightings that have no row
+        self._emitters: Counter[str] = Counter()  # by event: its rows
         self.kept = 0
 
     def add(self, kept: Found, event: str, label: str) -> None:
@@ -169,13 +174,19 @@ class Shelf:
         key = (event, label)
         row = self._rows.get(key)
         if row is None:
-            if len(self._rows) >= max(1, PER_SOURCE // FEWEST):
+            if not self._has_room(event):
                 self._lost.setdefault(key[0], Row(FEWEST, lookup=True)).drop(kept)
                 return
-            row = self._rows[key] = Row(self._limit, lookup=key[0] in self._lookups)
+            self._emitters[event] += 1
+            row = self._rows[key] = Row(self._limit, lookup=event in self._lookups)
         self.kept += row.add(kept)
         while self.kept > PER_SOURCE and self._limit > FEWEST:
             self.shrink(self._limit // 2)
+
+    def _has_room(self, event: str) -> bool:
+        """Whether one more emitter of an event gets a row: no event takes all of them, none is left without."""
+        rows = self._emitters[event]
+        return rows < LEAST_ROWS or (rows < EVENT_ROWS and len(self._rows) < ROWS)
 
     def shrink(self, limit: int) -> None:
         """Keep at most this many of each event and emitter, now and later."""
@@ -211,11 +222,11 @@ class Errors:
     def __len__(self) -> int:
         return len(self._first)
 
-    def known(self, template: str) -> bool:
-        """Count one more of a shape. Returns False when the shape is new and there is room to keep its first record."""
+    def known(self, template: str, line: int) -> bool:
+        """Count one more of a shape. Returns False when it is to be kept: there is room for it, or it comes before the kept one."""
         if template in self._counts:
             self._counts[template] += 1
-            return True
+            return self._first[template].item.line <= line
         if len(self._first) >= self._limit:
             self.dropped += 1
             return True
@@ -224,7 +235,7 @@ class Errors:
     def add(self, kept: Kept[ErrorLine]) -> None:
         """Keep the first record of a shape."""
         self._first[kept.item.template] = kept
-        self._counts[kept.item.template] = 1
+        self._counts.setdefault(kept.item.template, 1)
 
     def shrink(self, limit: int) -> None:
         """Keep only the first shapes, now and later."""

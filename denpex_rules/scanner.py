@@ -11,12 +11,14 @@ import copy
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Final
 
 from denpex_rules import formats
 from denpex_rules.assembly import Speaker
+from denpex_rules.care import OWN
 from denpex_rules.forms import Forms, Key, Row, Who
 from denpex_rules.lines import PhysicalLine
 from denpex_rules.program import Program
@@ -69,6 +71,9 @@ class SourceScanner:
 
     def feed(self, chunk: bytes) -> None:
         """Read the next bytes of the source. Damage never raises: it is noted in the coverage."""
+        self._take(self.state.joiner.feed(chunk))
+
+    def _take(self, chunk: bytes) -> None:
         position = 0
         while position < len(chunk):
             position = self._skim_next(chunk, position) or self._read_next(chunk, position)
@@ -109,6 +114,7 @@ class SourceScanner:
 
     def end(self) -> None:
         """Finish the last line and all records. Nothing can be fed after that; bounds can still shrink."""
+        self._take(self.state.joiner.finish())
         self._read(self.state.splitter.finish())
         self._decide()
         self._recorder.finish_all()
@@ -189,7 +195,7 @@ class SourceScanner:
             if not odd:
                 self._many(rows, keys, start, marks)
                 return
-            for is_odd, group in groupby(range(len(rows)), lambda i: keys[i] in odd):
+            for is_odd, group in groupby(range(len(rows)), odd.__getitem__):
                 places = list(group)
                 part = rows[places[0] : places[-1] + 1]
                 size = sum(len(row[0] or row[-1]) for row in part)
@@ -199,12 +205,16 @@ class SourceScanner:
                     self._many(part, keys[places[0] : places[-1] + 1], start, marks)
                 start += size
 
-    def _odd(self, rows: list[Row], keys: list[Key]) -> set[Key]:
-        """Return the keys of lines that are not plain after all."""
+    def _odd(self, rows: list[Row], keys: list[Key]) -> list[bool]:
+        """Return for each line whether it is not plain after all; an empty list: all are."""
         odd = self._forms.look_up(rows, keys)
+        bad = self._forms.bad([key for key in keys if key not in odd] if odd else keys)
+        own = {i for i, (who, _) in enumerate(keys) if who in bad and any(text in rows[i][0] for text in OWN)} if bad else ()
         if len(self.state.emitters) + len(rows) > LABELS:  # the lines of a crowd are told apart by their numbers
-            odd |= {key for key in keys if self.state.emitter(self._recorder.label(self._forms.plains[key[0]])).crowd}
-        return odd
+            odd |= {
+                key for key in keys if key not in odd and self.state.emitter(self._recorder.label(self._forms.plains[key[0]])).crowd
+            }
+        return [key in odd or i in own for i, key in enumerate(keys)] if odd or own else []
 
     def _many(self, rows: list[Row], keys: list[Key], at: int, marks: Marks) -> None:
         """Take plain lines that follow each other.
@@ -215,6 +225,7 @@ class SourceScanner:
             at: where the first begins in its block.
             marks: the events that lines of the block show; those of these lines are taken.
         """
+        self.state.followers.end()
         state = self.state
         number, base = state.splitter.lines + 1, state.splitter.bytes - at
         starts = list(accumulate(map(len, map(itemgetter(0), rows)), initial=at))
@@ -232,13 +243,15 @@ class SourceScanner:
             speaker = speakers[who]
             tails[speaker] = max(row, tails.get(speaker, 0))
         shown = self._taken(marks, starts)
-        for row, places in shown.items():
-            if tails[speakers[keys[row][0]]] != row:
-                self._recorder.mark(
-                    self._tail(rows[row], keys[row], number + row, base + starts[row], places), speakers[keys[row][0]].label
-                )
+        bad = self._forms.bad(keys)
+        rows_of_errors = [row for row, who in enumerate(whos) if who in bad] if bad else []
+        for row in sorted({*shown, *rows_of_errors}):
+            speaker = speakers[whos[row]]
+            if tails[speaker] != row:
+                tail = self._tail(rows[row], keys[row], number + row, base + starts[row], shown.get(row, ()), bad)
+                self._recorder.mark(tail, speaker.label)
         for speaker, row in tails.items():
-            speaker.tail = self._tail(rows[row], keys[row], number + row, base + starts[row], shown.get(row, ()))
+            speaker.tail = self._tail(rows[row], keys[row], number + row, base + starts[row], shown.get(row, ()), bad)
             speaker.size = len(speaker.tail.raw)
             state.open[speaker.label] = speaker
             state.open_bytes += speaker.size
@@ -279,8 +292,8 @@ class SourceScanner:
         speaker.presence.count(line, lines)
         return speaker
 
-    def _tail(self, row: Row, key: Key, number: int, start: int, places: Places) -> Marked:
-        return Marked(row[0][:-1], number, start, self._forms.seconds[key[1]], places)
+    def _tail(self, row: Row, key: Key, number: int, start: int, places: Places, bad: AbstractSet[Who]) -> Marked:
+        return Marked(row[0][:-1], number, start, self._forms.seconds[key[1]], places, key[0] in bad)
 
     @staticmethod
     def _taken(marks: Marks, starts: list[int]) -> dict[int, Places]:

@@ -7,7 +7,7 @@ decided by a look-up: it shows nothing, or is marked with what it shows and read
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from attrs import frozen
@@ -29,7 +29,7 @@ class Screened:
     lines show, by the offset at which the line begins.
     """
 
-    full: tuple[tuple[int, int], ...]
+    full: list[tuple[int, int]]
     marks: dict[int, Places]
 
 
@@ -47,52 +47,53 @@ class Screen:
         """Look at whole lines."""
         full: list[tuple[int, int]] = []
         marks: dict[int, Places] = {}
-        announce, opaque, shortest = self._matcher.announcements, self._matcher.opaque, self._forms.shortest
+        announce, care, mark = self._matcher.announcements, self._matcher.care, self._matcher.marks
+        shortest = self._forms.shortest
         start = end = 0  # of the line that the hits stand in
         places: set[int] = set()
-        opaques: list[int] = []
+        cares: list[tuple[int, bool]] = []
         for offset, number in self._matcher.backend.hits(block):
             if offset >= end:
-                if places or opaques:
-                    self._decide(block, (start, end), places, opaques, full, marks)
-                    places.clear()
-                    opaques.clear()
+                if places or cares:
+                    self._decide(block, (start, end), places, cares, Screened(full, marks))
+                    places, cares = set(), []
                 start = block.rfind(b"\n", 0, offset) + 1
                 end = block.find(b"\n", offset) + 1
-            if not opaque[number]:
-                places.update(announce[number])
-            elif announce[number]:
-                opaques.append(end - 1)  # it stands where no prefix does
-            elif offset - start >= shortest:
-                opaques.append(offset)
-        if places or opaques:
-            self._decide(block, (start, end), places, opaques, full, marks)
-        return Screened(tuple(full), marks)
+            places.update(announce[number])
+            if (care[number] or mark[number]) and offset - start >= shortest:
+                cares.append((offset, care[number]))
+        if places or cares:
+            self._decide(block, (start, end), places, cares, Screened(full, marks))
+        return Screened(full, marks)
 
-    def _decide(
-        self,
-        block: bytes,
-        line: tuple[int, int],
-        places: set[int],
-        opaques: list[int],
-        full: list[tuple[int, int]],
-        marks: dict[int, Places],
-    ) -> None:
+    def _decide(self, block: bytes, line: tuple[int, int], places: set[int], cares: list[tuple[int, bool]], into: Screened) -> None:
         """Decide about a line in which texts stand that announce events, or that ask for care at these offsets."""
         start, end = line
         form, body = self._forms.head(block, start)
         if not form:
             return  # not plain: it is read in full anyway
-        if any(offset >= body and not (block[offset] == _RETURN and offset == end - 2) for offset in opaques):
-            full.append(line)
-            return
+        settled = form in self._forms.settled
+        for offset, always in cares:
+            if offset >= body and (always or not settled) and not (block[offset] == _RETURN and offset == end - 2):
+                into.full.append(line)
+                return
         if not places:
             return
-        answer = self._answer((form, shape(block[body:end])), block[start : end - 1], places)
+        raw = block[start : end - 1]
+        seeing = self._seeing(raw, places)
+        answer = self._answer((form, shape(block[body:end])), raw, places.difference(seeing))
+        if seeing and answer is not FULL:
+            more = self._shown(raw, seeing)
+            answer = FULL if more is FULL else tuple(sorted((*answer, *more)))
         if answer is FULL:
-            full.append(line)
+            into.full.append(line)
         elif answer:
-            marks[start] = answer
+            into.marks[start] = answer
+
+    def _seeing(self, raw: bytes, places: set[int]) -> list[int]:
+        """Return the events that digits may decide on this very line: one of their alternatives that see them may match."""
+        seeing, pattern = self._matcher.seeing, self._matcher.pattern
+        return [place for place in places if place in seeing and pattern(place).may_match(raw, seeing[place])]
 
     def _answer(self, key: tuple[Form, bytes], raw: bytes, places: set[int]) -> Places | None:
         """Return the events that a plain line shows; FULL where it must be read to tell."""
@@ -106,7 +107,7 @@ class Screen:
         found = self._answers[key] = self._shown(raw, places)
         return found
 
-    def _shown(self, raw: bytes, places: set[int]) -> Places | None:
+    def _shown(self, raw: bytes, places: Iterable[int]) -> Places | None:
         line = self._peel(raw)
         found = []
         for place in sorted(places):

@@ -14,9 +14,10 @@ from functools import cached_property
 from attrs import Factory, define, evolve, frozen
 
 from denpex_rules import topology as who
+from denpex_rules import uptime
 from denpex_rules.calendar import Calendar, Resolver
 from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_time, order
-from denpex_rules.rule import Kind
+from denpex_rules.rule import RESTART, Kind
 from denpex_rules.sighting import Activity, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 from denpex_rules.topology import Topology
 from denpex_rules.values import Value
@@ -215,6 +216,11 @@ class Timeline:
                 table[presence.activity.actor.rank].append(presence)
         return {rank: tuple(found) for rank, found in table.items()}
 
+    def locate(self, source: str, line: int, start: int, end: int) -> tuple[str, int, tuple[int, int]]:
+        """Return the file, line and byte range in it of a place in a source: of a rotated log the part that holds it."""
+        found = self.sources.get(source)
+        return found.locate(line, start, end) if found is not None else (source, line, (start, end))
+
     def intact(self, presence: Presence) -> bool:
         """Whether a line that is missing in this emitter's source was not printed: no bytes of it are missing."""
         source = self.sources.get(presence.activity.emitter.source)
@@ -234,8 +240,17 @@ class Timeline:
         source = self.sources.get(emitter.source)
         if source is None or not source.evicted:
             return False
-        spans = [d.instant for d in source.dropped if d.event == event and d.label in {None, emitter.label}]
+        spans = (span for label in (None, emitter.label) for span in self._drops.get((emitter.source, event, label), ()))
         return not source.dropped or any(self._may_touch(span, lo, hi, frame) for span in spans)
+
+    @cached_property
+    def _drops(self) -> Mapping[tuple[str, str, str | None], list[Instant]]:
+        """The spans of what was dropped, by source, event and label."""
+        table: dict[tuple[str, str, str | None], list[Instant]] = defaultdict(list)
+        for source in self.sources.values():
+            for one in source.dropped:
+                table[source.source, one.event, one.label].append(one.instant)
+        return table
 
     def _may_touch(self, span: Instant, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
         if frame is None or not span.known or not span.comparable(frame):
@@ -289,7 +304,12 @@ def build(
     activities = [a for s in scan.sources for a in s.activities]
     topology = who.build(scan.sightings, activities, identities)
     resolver = calendar.resolver(scan)
-    sightings = [_resolve(s, topology, resolver, job) for s in scan.sightings]
+    resolved = [_resolve(s, topology, resolver, job) for s in scan.sightings]
+    joined = uptime.origins(resolved, lambda instant, s: resolver.resolve(instant, s.source, s.actor.host))
+    if joined:
+        resolver.join_uptime(joined)
+        resolved = [_resolve(s, topology, resolver, job) for s in scan.sightings]
+    sightings = _in_attempts(resolved)
     presences = [_presence(a, topology, resolver, job) for a in activities]
     errors = tuple(_resolve_error(e, topology, resolver) for e in scan.errors)
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()))
@@ -323,6 +343,30 @@ def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: st
         actor = evolve(actor, job=job)
     instant = resolver.resolve(sighting.instant, sighting.source, printer.host)
     return evolve(sighting, actor=actor, instant=instant)
+
+
+def _in_attempts(sightings: Sequence[Sighting]) -> list[Sighting]:
+    """Give what a launcher's console shows the attempt that it is of: the launcher says when it starts the next one.
+
+    A restart tells its number by the attempts that are left. Only ranks and the launcher itself have attempts.
+    """
+    restarts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for sighting in sightings:
+        left, most = sighting.fields.get("left"), sighting.fields.get("all")
+        if sighting.event.endswith(RESTART) and isinstance(left, int) and isinstance(most, int) and left <= most:
+            restarts[sighting.source].append((sighting.line, most - left + 1))
+
+    def placed(sighting: Sighting) -> Sighting:
+        turns = restarts.get(sighting.source)
+        if not turns or sighting.actor.attempt is not None or (sighting.kind or "rank") not in COLLECTED:
+            return sighting
+        begun = bisect_left(turns, sighting.line, key=lambda turn: turn[0])
+        attempt = turns[begun - 1][1] if begun else turns[0][1] - 1
+        return evolve(sighting, actor=evolve(sighting.actor, attempt=attempt))
+
+    for turns in restarts.values():
+        turns.sort()
+    return [placed(s) for s in sightings]
 
 
 def _resolve_error(error: ErrorLine, topology: Topology, resolver: Resolver) -> ErrorLine:
@@ -368,24 +412,27 @@ def _originals(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
     An emitter is a copy when it speaks for the same rank as another one and all that it shows, the other shows too. Keeping only
     one of them keeps line order as proof between all sightings of that rank.
     """
-    emitters: dict[Emitter, list[Sighting]] = defaultdict(list)
+    streams: dict[_Stream, list[Sighting]] = defaultdict(list)
     for sighting in sightings:
-        emitters[sighting.emitter].append(sighting)
-    by_rank: dict[int, list[tuple[Emitter, Counter[object]]]] = defaultdict(list)
-    for emitter, found in emitters.items():
+        streams[sighting.emitter, sighting.actor.attempt].append(sighting)
+    by_rank: dict[int, list[tuple[_Stream, Counter[object]]]] = defaultdict(list)
+    for stream, found in streams.items():
         ranks = {s.actor.rank for s in found}
         if len(ranks) == 1 and (rank := ranks.pop()) is not None:
-            by_rank[rank].append((emitter, Counter(_content(s) for s in found)))
-    copies: set[Emitter] = set()
-    for streams in by_rank.values():
-        streams.sort(key=lambda stream: (-stream[1].total(), stream[0].source, stream[0].label))
-        for i, (emitter, content) in enumerate(streams):
-            kept = (other for e, other in streams[:i] if e not in copies and _may_be_copies(emitters[emitter], emitters[e]))
+            by_rank[rank].append((stream, Counter(_content(s) for s in found)))
+    copies: set[_Stream] = set()
+    for alike in by_rank.values():
+        alike.sort(key=lambda one: (-one[1].total(), one[0][0].source, one[0][0].label, one[0][1] or 0))
+        for i, (stream, content) in enumerate(alike):
+            kept = (other for one, other in alike[:i] if one not in copies and _may_be_copies(streams[stream], streams[one]))
             if any(content <= other for other in kept):
-                copies.add(emitter)
-    for emitter, found in emitters.items():
-        if emitter not in copies:
+                copies.add(stream)
+    for stream, found in streams.items():
+        if stream not in copies:
             yield from found
+
+
+_Stream = tuple[Emitter, int | None]  # what an emitter said in one attempt
 
 
 def _may_be_copies(a: list[Sighting], b: list[Sighting]) -> bool:

@@ -54,7 +54,6 @@ def test_a_form_is_learned_the_second_time() -> None:
     [
         b"no prefix at all",
         b"[rank3]: no stamp here",
-        b"[default3]:2026-11-30 10:00:07,125 ERROR loader: failed",
         b"[default3]:Traceback (most recent call last):",
         b"[  812.125000] NVRM: loading driver",
         b'{"time": "2026-11-30T10:00:07Z", "message": "x"}',
@@ -63,7 +62,7 @@ def test_a_form_is_learned_the_second_time() -> None:
     ],
 )
 def test_some_lines_have_no_form(line: bytes) -> None:
-    """Without a wall time or a prefix, with an error, inside JSON, over-long: such lines are read one by one."""
+    """Without a wall time or a prefix, inside JSON, over-long: such lines are read one by one."""
     assert not learned(line).any
 
 
@@ -84,6 +83,23 @@ def test_a_message_that_may_tell_more_is_not_plain_or_asks_for_care(message: byt
     prefix = b"[default3]:2026-11-30 10:00:07,125 INFO "
     (row,) = forms.lines(prefix + message + b"\n", 0, 1 << 20)
     assert row[0] == b"" or b"Error" in message or b"[rank" in message
+
+
+def test_errors_have_forms_too() -> None:
+    """Their emitters are told, so that each such line is counted as an error."""
+    line = b"[default3]:2026-11-30 10:00:07,125 ERROR loader: failed"
+    forms = learned(line, TEE % (3, 7, 125, 9))
+    rows = forms.lines(line + b"\n" + TEE % (3, 7, 125, 9) + b"\n", 0, 1 << 20)
+    keys = forms.keys(rows)
+    forms.look_up(rows, keys)
+    assert forms.bad(keys) == {keys[0][0]}
+
+
+def test_a_logger_that_tells_all_settles_the_message() -> None:
+    """Behind it no word of the message changes kind or severity; behind a level alone some do."""
+    line = TEE % (3, 7, 125, 9)
+    assert learned(line).settled
+    assert not learned(b"2026-11-30 10:00:07 shard index 3 read").settled
 
 
 def test_other_words_in_the_prefix_are_another_form() -> None:

@@ -95,9 +95,9 @@ PROGRAM = Program(
     (RULE,),
     (LOST, TIMEOUT, INIT),
     (
-        LiteralEntry("NVRM: Xid (PCI:", ("hardware.lost", "lib.init"), (1, 1)),
-        LiteralEntry("): 79 é", ("hardware.lost",), (1,)),
-        LiteralEntry(" milliseconds", ("lib.timeout",), (1,), seeing=False),
+        LiteralEntry("NVRM: Xid (PCI:", ("hardware.lost", "lib.init"), (1, 1), (1, 0)),
+        LiteralEntry("): 79 é", ("hardware.lost",), (1,), (1,)),
+        LiteralEntry(" milliseconds", ("lib.timeout",), (1,), (0,)),
     ),
     (RootClass("gpu.fell_off_bus", "GPU fell off", "cause", "hardware"),),
     (Pack("base", "1.0"),),

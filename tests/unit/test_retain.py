@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 
 import pytest
 from attrs import evolve
@@ -120,7 +121,8 @@ def test_a_shelf_of_many_emitters_keeps_few_of_each(monkeypatch: pytest.MonkeyPa
 
 def test_a_shelf_has_no_more_rows_than_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sightings of emitters for which there is no row are counted as dropped of any emitter."""
-    monkeypatch.setattr(retain, "PER_SOURCE", 8)
+    monkeypatch.setattr(retain, "EVENT_ROWS", 4)
+    monkeypatch.setattr(retain, "LEAST_ROWS", 1)
     shelf = Shelf(frozenset())
     for i in range(100):
         shelf.add(Kept(sighting(i, str(i))), "e", str(i))
@@ -128,15 +130,26 @@ def test_a_shelf_has_no_more_rows_than_room(monkeypatch: pytest.MonkeyPatch) -> 
     assert [(d.label, d.count) for d in shelf.dropped()] == [(None, 96)]
 
 
+def test_no_event_is_left_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows the events before it took, some emitters of each event are kept."""
+    monkeypatch.setattr(retain, "ROWS", 10)
+    monkeypatch.setattr(retain, "LEAST_ROWS", 2)
+    shelf = Shelf(frozenset())
+    for event in ("many", "late"):
+        for i in range(50):
+            shelf.add(Kept(sighting(i, str(i))), event, str(i))
+    assert Counter(event for event, _, _ in shelf) == {"many": 10, "late": 2}
+
+
 def test_errors_count_by_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of a shape is kept and the others counted; new shapes beyond the bound are counted as dropped."""
     monkeypatch.setattr(retain, "SHAPES", 2)
     errors = Errors()
     for line, template in enumerate(["a", "b", "a", "c", "c", "a"]):
-        if not errors.known(template):
+        if not errors.known(template, line):
             errors.add(Kept(error(template, line)))
     assert [(e.template, e.line, e.count) for e in errors] == [("a", 0, 3), ("b", 1, 1)]
     assert errors.dropped == 2
     errors.shrink(1)
-    assert errors.known("b")
+    assert errors.known("b", 9)
     assert ([e.template for e in errors], errors.dropped) == (["a"], 4)

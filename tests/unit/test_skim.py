@@ -51,14 +51,27 @@ def test_an_event_that_is_blind_to_digits_is_marked() -> None:
 
 
 def test_a_line_that_digits_decide_is_read() -> None:
-    """The text of an event with digits of its own, and a number that may be too large, are looked at each time."""
-    assert screened(b"Xid 79 seen", b"scale 1e999", b"scale 1e5") == ([b"Xid 79 seen", b"scale 1e999"], {b"scale 1e5": ("scale",)})
+    """The text of an event with digits of its own is looked at each time; a number that may be too large, in full."""
+    found = screened(b"Xid 79 seen", b"Xid 78 seen", b"scale 1e999", b"scale 1e5")
+    assert found == ([b"scale 1e999"], {b"Xid 79 seen": ("xid",), b"scale 1e5": ("scale",)})
 
 
 def test_a_line_that_asks_for_care_is_read() -> None:
     """An escape, a second record, JSON behind the prefix; a carriage return before the newline asks for none."""
-    special = [b"a\x1b[0m", b"10it/s]x", b'x {"a": 1}', b"x [rank0]: y", b"a\rb", b"RuntimeError: x"]
+    special = [b"a\x1b[0m", b"10it/s]x", b'x {"a": 1}', b"x [rank0]: y", b"a\rb"]
     assert screened(*special, b"plain\r") == (special, {})
+
+
+def test_words_of_an_error_ask_for_care_where_no_logger_tells_the_level() -> None:
+    """Behind a logger's own level the same words are only words."""
+    assert screened(b"RuntimeError: x") == ([], {})
+    bare = b"2026-11-30 10:00:07 shard index "
+    forms = Forms(peel)
+    for _ in range(2):
+        forms.learn(bare + b"3", peel(bare + b"3"))
+    forms.refresh()
+    block = bare + b"of RuntimeError: x\n" + bare + b"4\n"
+    assert Screen(PROGRAM.matcher, forms, peel).look(block).full == [(0, block.index(b"\n") + 1)]
 
 
 def test_an_event_that_occurs_twice_is_read() -> None:
