@@ -3,16 +3,19 @@
     python bench/fuzz.py SECONDS [FIRST_SEED]
 
 A seed fails when scanning raises, takes more than 20 s, gives a report outside the schema, or differs between whole and pieces.
+At the end seeds are named that took more than 10 times as long as the median of their size, and the peak memory is checked.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import resource
 import sys
 import time
 import traceback
 from pathlib import Path
+from statistics import median
 
 import jsonschema
 
@@ -22,12 +25,41 @@ from denpex_rules.schema import report_schema, to_json
 from noise import noise
 
 SLOW_S = 20
+LIMIT_MB = 300
+TIMES = 10  # as slow as this many medians of its size no input may be
+SHORT_S = 0.2  # what ends sooner is not measured: a pause of the machine would decide
 
 
 def attempt(seed: int, program: Program, validator: jsonschema.Draft202012Validator) -> str:
     """Scan the logs of one seed and return what is wrong, "" when nothing is."""
     chance = random.Random(seed)
     logs = noise(chance)
+    return scanned(chance, logs, program, validator)
+
+
+def size_of(seed: int) -> int:
+    """Return in which power of two the size of a seed's logs lies."""
+    return sum(map(len, noise(random.Random(seed)).values())).bit_length()
+
+
+def slowest(taken: dict[int, float]) -> list[str]:
+    """Say which seeds were much slower than others of their size."""
+    by_size: dict[int, list[int]] = {}
+    for seed in taken:
+        by_size.setdefault(size_of(seed), []).append(seed)
+    found = []
+    for size, seeds in by_size.items():
+        usual = median(taken[seed] for seed in seeds)
+        found += [
+            f"seed {seed}: {taken[seed]:.2f} s, {usual:.2f} s is usual for 2^{size} bytes"
+            for seed in seeds
+            if taken[seed] > max(TIMES * usual, SHORT_S)
+        ]
+    return found
+
+
+def scanned(chance: random.Random, logs: dict[str, bytes], program: Program, validator: jsonschema.Draft202012Validator) -> str:
+    """Scan logs whole and in pieces and return what is wrong, "" when nothing is."""
     begun = time.process_time()
     try:
         whole = scan_bytes(logs, program)
@@ -54,14 +86,20 @@ def main() -> int:
     seconds, seed = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     program, validator = compile_rules(load_pack()), jsonschema.Draft202012Validator(report_schema())
     first, failed, end = seed, 0, time.monotonic() + seconds
+    taken: dict[int, float] = {}
     while time.monotonic() < end:
+        begun = time.process_time()
         wrong = attempt(seed, program, validator)
+        taken[seed] = time.process_time() - begun
         if wrong:
             failed += 1
             print(f"seed {seed}: {wrong}", flush=True)
         seed += 1
-    print(f"{seed - first} seeds, {failed} failed")
-    return int(failed > 0)
+    slow = slowest(taken)
+    print("".join(f"slow: {text}\n" for text in slow), end="")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{seed - first} seeds, {failed} failed, {len(slow)} slow, {peak:.0f} MB at most")
+    return int(failed > 0 or bool(slow) or peak > LIMIT_MB)
 
 
 if __name__ == "__main__":

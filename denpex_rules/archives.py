@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from attrs import Factory, define, frozen
 
 from denpex_rules.packed import DAMAGE, is_packed, unpacked
+from denpex_rules.stores import Store
 
 MEMBERS: Final = 100_000
 TOTAL: Final = 1 << 36  # bytes of all members together
@@ -75,12 +76,12 @@ def stem(name: str) -> str:
     return name
 
 
-def members(path: Path, kind: str) -> list[Member]:
+def members(store: Store, kind: str) -> list[Member]:
     """Return the members of an archive, and at the end why the rest is missing where it can't be read to its end."""
     found: list[Member] = []
-    allowed = _Allowance(path.stat().st_size)
+    allowed = _Allowance(store.size)
     try:
-        for member, size in _zip(path) if kind == "zip" else _tar(path):
+        for member, size in _zip(store) if kind == "zip" else _tar(store):
             reason = allowed.refuses(size) if member.opener else ""
             if reason:
                 found.append(Member("", refused=reason, lost=True))
@@ -143,9 +144,9 @@ class _Guarded:
         return cast("bytes", self.read_limited(size))
 
 
-def _tar(path: Path) -> Iterator[tuple[Member, int]]:
-    shared = _Shared(path)
-    with path.open("rb") as raw:
+def _tar(store: Store) -> Iterator[tuple[Member, int]]:
+    shared = _Shared(store)
+    with store.open() as raw:
         guarded = _Guarded(unpacked(raw))
         with tarfile.open(fileobj=cast("Any", guarded), mode="r:") as archive:
             while (info := archive.next()) is not None:
@@ -187,7 +188,7 @@ class _Opened:
 class _Shared:
     """A packed file's unpacked stream, kept open between members: reading them in order unpacks the file once."""
 
-    path: Path
+    store: Store
     _free: list[_Opened] = Factory(list)
 
     def at(self, offset: int) -> _Opened:
@@ -197,7 +198,7 @@ class _Shared:
             opened.close()
             opened = None
         if opened is None:
-            raw = self.path.open("rb")
+            raw = self.store.open()
             opened = _Opened(raw, unpacked(raw))
         opened.stream.seek(offset)
         return opened
@@ -246,17 +247,17 @@ class _Slice(io.RawIOBase):
 # ------------------------------------------------------------------ zip
 
 
-def _zip(path: Path) -> Iterator[tuple[Member, int]]:
-    with zipfile.ZipFile(path) as archive:
+def _zip(store: Store) -> Iterator[tuple[Member, int]]:
+    with store.open() as raw, zipfile.ZipFile(raw) as archive:
         infos = archive.infolist()
-    if sum(info.compress_size for info in infos) > path.stat().st_size:
+    if sum(info.compress_size for info in infos) > store.size:
         raise zipfile.BadZipFile("members overlap: it may be a bomb")
     for info in infos:
         if not info.is_dir() or _misplaced(info.filename):
-            yield _zip_member(info, path), info.file_size
+            yield _zip_member(info, store), info.file_size
 
 
-def _zip_member(info: zipfile.ZipInfo, path: Path) -> Member:
+def _zip_member(info: zipfile.ZipInfo, store: Store) -> Member:
     misplaced = _misplaced(info.filename)
     if misplaced:
         return Member(info.filename, refused=misplaced, lost=True)
@@ -264,18 +265,20 @@ def _zip_member(info: zipfile.ZipInfo, path: Path) -> Member:
         return Member(info.filename, refused="a link; its target is read by its own name")
     if info.flag_bits & 1:
         return Member(info.filename, refused="it is encrypted", lost=True)
-    return Member(info.filename, partial(_ZipSlice, path, info))
+    return Member(info.filename, partial(_ZipSlice, store, info))
 
 
 class _ZipSlice(io.RawIOBase):
     """The bytes of one member of a zip file, never more than its header says."""
 
-    def __init__(self, path: Path, info: zipfile.ZipInfo) -> None:
+    def __init__(self, store: Store, info: zipfile.ZipInfo) -> None:
         super().__init__()
+        self._raw = store.open()
         try:
-            self._archive = zipfile.ZipFile(path)
+            self._archive = zipfile.ZipFile(self._raw)
             self._stream = self._archive.open(info)
         except _BROKEN as error:
+            self._raw.close()
             raise OSError(str(error)) from error
 
     def readable(self) -> bool:
@@ -295,4 +298,5 @@ class _ZipSlice(io.RawIOBase):
         if not self.closed:
             self._stream.close()
             self._archive.close()
+            self._raw.close()
         super().close()

@@ -258,14 +258,14 @@ def _unusual(
     before = [run for run in runs if run[0] < span.lo]
     if not before:
         return Ruling(Truth.FALSE, f"{name} never spoke before {format_about(span.lo)}: it can't fall silent")
-    if sum(p.activity.lines - p.activity.untimed for p in timed) < _FEW_LINES:
+    if sum(p.activity.lines - p.activity.untimed for p in timed) < FEW_LINES:
         return Ruling(Truth.UNDETERMINED, f"{name} printed too few lines to tell silence from rarity", need)
     last = min(before[-1][1], span.lo - 1)
     end = max(reach[1] for p in timed if (reach := timeline.reach(p)) is not None)
     after = next((run[0] for run in runs if run[0] >= span.lo), end)
     gaps = [b[0] - a[1] for a, b in pairwise(before)]
     longest = max([0, *gaps, *(floor for run in before if run[1] > run[0])])
-    if after - last < _TIMES * longest:
+    if after - last < TIMES * longest:
         usual = format_duration(longest)
         return Ruling(Truth.UNDETERMINED, f"{name} speaks too rarely: its longest gap before is {usual}", need)
     return Ruling(
@@ -315,5 +315,5 @@ def _union(runs: list[Run]) -> list[Run]:
 
 
 _BOTH = 2
-_FEW_LINES = 5
-_TIMES = 3
+FEW_LINES = 5  # timed lines that tell how often an actor speaks
+TIMES = 3  # how many times its longest gap an actor must be silent

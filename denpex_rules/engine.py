@@ -6,9 +6,11 @@ Nothing here needs the parser: a Program that was compiled or loaded is all that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from os import PathLike
+from typing import Final
 
-from denpex_rules import blame, reasoning, report, sources
+from denpex_rules import blame, report, sources
 from denpex_rules.correlator import Match, match_rule
 from denpex_rules.errors import UsageError
 from denpex_rules.finding import Explanation, Reasoning, Report
@@ -32,6 +34,8 @@ __all__ = [
     "scan_lines",
     "sight",
 ]
+
+_REASONING: Final = "denpex_rules.reasoning"  # imported when it is asked for: a report needs none
 
 # ------------------------------------------------------------------ scan half
 
@@ -116,7 +120,10 @@ def reason(scan: Scan, program: Program, options: Options = DEFAULT) -> tuple[Re
     line = timeline_of(scan, program, options)
     found = tuple(matches_on(line, program))
     nodes, context = related(found, line, program), Context(program, line)
-    return reasoning.reason(nodes, found, context, report.build(nodes, context, scan, gaps=False))
+    told: tuple[Reasoning, ...] = import_module(_REASONING).reason(
+        nodes, found, context, report.build(nodes, context, scan, gaps=False)
+    )
+    return told
 
 
 def _explanation(match: Match) -> Explanation:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 from making import activity, at, sighting
 
 from denpex_rules.calendar import Calendar
-from denpex_rules.clock import DAY, HOUR, MAX, MINUTE, SECOND, Instant, format_time, parse_time
+from denpex_rules.clock import DAY, HOUR, MAX, MINUTE, SECOND, Instant, Order, format_time, order, parse_time
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan, SourceCoverage
 
@@ -113,3 +115,60 @@ def test_open_end_tells_no_year() -> None:
     """An unstamped last line reaches without end: only its start dates its neighbours."""
     last = Instant(at("10:00:00").lo, MAX)
     assert format_time(resolve(Calendar(), yearless("11-30T10:00:00"), last).lo) == "2026-11-30T10:00:00Z"
+
+
+# ------------------------------------------------------------------ the turn of a year
+
+
+def printed(ns: int) -> Instant:
+    """Return a time as a stamp without its year."""
+    return yearless(format_time(ns - ns % SECOND)[5:].removesuffix("Z"))
+
+
+def turned(calendar: Calendar, *times: int, mtime: int | None = None) -> list[Instant]:
+    """Return times that were printed without their years, resolved as one log."""
+    stamps = [printed(time) for time in times]
+    runs = tuple(sorted((s.lo, s.hi) for s in stamps))
+    spoke = evolve(activity("a.log", []), runs=runs, frame=stamps[0])
+    scan = Scan(tuple(sighting("e", s) for s in stamps), (SourceCoverage("a.log", activities=(spoke,), mtime=mtime),))
+    resolver = calendar.resolver(scan)
+    return [resolver.resolve(s, "a.log", None) for s in stamps]
+
+
+NEW_YEAR = parse_time("2027-01-01T00:00:00Z")
+AROUND = st.integers(-50 * 86_400, 50 * 86_400).map(lambda s: NEW_YEAR + s * SECOND)
+
+
+@given(st.lists(AROUND, min_size=1, max_size=5), st.integers(0, 200))
+def test_file_time_dates_every_line(times: list[int], days: int) -> None:
+    """Lines around a new year are dated right by a file that was written last at most 200 days after its last line."""
+    found = turned(Calendar(), *times, mtime=max(times) + days * DAY)
+    assert [i.lo for i in found] == times
+
+
+@given(st.lists(AROUND, min_size=1, max_size=5), st.integers(-100, 100))
+def test_dated_lines_date_every_line(times: list[int], days: int) -> None:
+    """So they are by dated lines within a hundred days."""
+    other = Instant(NEW_YEAR + days * DAY, NEW_YEAR + days * DAY)
+    for time in times:
+        assert resolve(Calendar(), printed(time), other).lo == time
+
+
+@given(AROUND.filter(lambda t: t < NEW_YEAR), AROUND.filter(lambda t: t >= NEW_YEAR))
+def test_given_year_is_that_of_the_first_lines(before: int, after: int) -> None:
+    """A log that reaches from the end of the given year into the next one keeps its order."""
+    assert [i.lo for i in turned(Calendar(year=2026), before, after)] == [before, after]
+
+
+@given(AROUND.filter(lambda t: t < NEW_YEAR), AROUND.filter(lambda t: t >= NEW_YEAR))
+def test_order_over_a_new_year_without_any_year(before: int, after: int) -> None:
+    """Where nothing tells the year, the lines of January still come after those of December, and no date is shown."""
+    one, other = turned(Calendar(), before, after)
+    assert order(one, other) is Order.BEFORE
+    assert not one.year
+
+
+def test_log_of_a_whole_year_does_not_turn() -> None:
+    """Lines in every season are of one year."""
+    times = [parse_time(f"2026-{month:02}-15T00:00:00Z") for month in (1, 4, 7, 12)]
+    assert [i.lo for i in turned(Calendar(year=2026), *times)] == times

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from denpex_rules.packed import DAMAGE, is_packed, unpacked, zstd
+from denpex_rules.packed import CHUNK, DAMAGE, Unpacker, is_packed, unpacked, zstd
 
 PACK = [gzip.compress, lzma.compress, bz2.compress, zstd.compress]
 NAMES = ["gz", "xz", "bz2", "zst"]
@@ -36,3 +36,20 @@ def test_damage_has_known_exceptions(pack: Callable[[bytes], bytes]) -> None:
     data = pack(b"".join(b"line %d\n" % n for n in range(10_000)))
     with pytest.raises(DAMAGE):
         unpacked(io.BufferedReader(io.BytesIO(data[: len(data) // 2]))).read()
+
+
+def test_pieces_give_the_same_as_the_whole() -> None:
+    """An unpacker that gets a bomb in one piece gives it in pieces of bounded size."""
+    data = b"\0" * (5 << 20)
+    unpacker = Unpacker()
+    pieces = list(unpacker.feed(gzip.compress(data)))
+    assert b"".join(pieces) == data
+    assert max(map(len, pieces)) <= CHUNK
+
+
+def test_padding_between_streams_is_skipped() -> None:
+    """Zeros between packed streams are no stream of their own."""
+    unpacker = Unpacker()
+    assert b"".join(unpacker.feed(gzip.compress(b"a") + b"\0" * 100 + gzip.compress(b"b") + b"\0")) == b"ab"
+    assert list(unpacker.finish()) == []
+    assert unpacker.note == ""

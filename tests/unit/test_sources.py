@@ -7,14 +7,17 @@ import gzip
 import io
 import lzma
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from denpex_rules.errors import UsageError
-from denpex_rules.sighting import Actor
-from denpex_rules.sources import CHUNK, Source, expand, from_bytes
+from denpex_rules.sighting import Actor, Part
+from denpex_rules.sources import CHUNK, Source, expand, from_bytes, held_in
+from layouts import tarred, zipped
 
 
 def read(source: Source) -> bytes:
@@ -183,3 +186,73 @@ def test_pipe_is_read(tmp_path: Path) -> None:
     assert next(stream) == b"step\n"
     os.close(keep)
     stream.close()
+
+
+# ------------------------------------------------------------------ streams, memory, rotated sets
+
+
+@pytest.mark.parametrize("archive", ["logs.tar", "logs.zip"])
+def test_archive_in_memory(archive: str) -> None:
+    """The members of an archive in memory are sources with the hints of their place."""
+    logs = {"node-07/rank_3.log": b"step 1\n", "../out.log": b"x"}
+    data = (tarred(logs) if archive == "logs.tar" else zipped(logs))[archive]
+    found = {s.name: s for s in held_in(archive, data)}
+    assert read(found[f"{archive}!node-07/rank_3.log"]) == b"step 1\n"
+    assert found[f"{archive}!node-07/rank_3.log"].hints.actor == Actor(rank=3, host="node-07")
+    assert found[f"{archive}!../out.log"].notes == ["not read: its name leads out of the archive"]
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
+def test_archive_in_a_pipe(tmp_path: Path, mode: Literal["w", "w:gz", "w:xz"]) -> None:
+    """A tar archive that arrives in a stream is read member by member, in any order."""
+    pipe, logs = tmp_path / "pipe", {"a.log": b"a\n" * 300_000, "b.log": b"b\n"}
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(tarred(logs, mode)["logs.tar"],))
+    writer.start()
+    found = expand([pipe])
+    writer.join()
+    assert {s.name.rpartition("!")[2]: read(s) for s in reversed(found)} == logs
+
+
+def test_archive_in_a_stream_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A larger archive than what may be kept is refused with a word."""
+    monkeypatch.setattr("denpex_rules.sources.SPOOL", 1000)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(tarred({"a.log": b"x" * 5000})["logs.tar"],))
+    writer.start()
+    (source,) = expand([pipe])
+    writer.join()
+    assert "save it to a file" in source.notes[0]
+    assert source.truncated
+
+
+def test_rotated_set_is_one_source(tmp_path: Path) -> None:
+    """Parts whose stamps follow each other are read oldest first, and the source knows where each begins."""
+    lines = [b"2026-11-30T10:%02d:00Z step\n" % minute for minute in range(6)]
+    (tmp_path / "a.log.2.gz").write_bytes(gzip.compress(b"".join(lines[:2])))
+    (tmp_path / "a.log.1").write_bytes(b"".join(lines[2:5]))
+    (tmp_path / "a.log").write_bytes(lines[5])
+    (source,) = expand([tmp_path])
+    assert read(source) == b"".join(lines)
+    size = len(lines[0])
+    assert source.parts == [Part("a.log.2.gz", 0, 0), Part("a.log.1", 2, 2 * size), Part("a.log", 5, 5 * size)]
+    assert source.notes == ["read as one log from its parts: a.log.2.gz, a.log.1, a.log"]
+
+
+def test_cut_part_is_said(tmp_path: Path) -> None:
+    """What is wrong with a part is said of the whole, with its name."""
+    old = gzip.compress(b"".join(b"2026-11-30T10:%02d:%02dZ %d\n" % (n // 60, n % 60, n * n) for n in range(600)))
+    (tmp_path / "a.log.1.gz").write_bytes(old[: len(old) // 2])
+    (tmp_path / "a.log").write_bytes(b"2026-11-30T11:00:00Z step\n")
+    (source,) = expand([tmp_path])
+    read(source)
+    assert source.truncated
+    assert any(note.startswith("a.log.1.gz: reading ended early") for note in source.notes)
+
+
+def test_files_of_one_time_stay_apart(tmp_path: Path) -> None:
+    """Names alone join nothing: these may be ranks."""
+    for name in ("out", "out.1", "out.2"):
+        (tmp_path / name).write_bytes(b"2026-11-30T10:00:00Z a\n2026-11-30T10:05:00Z b\n")
+    assert [s.name for s in expand([tmp_path])] == ["out", "out.1", "out.2"]
