@@ -58,8 +58,9 @@ class Expected:
     """What `case.toml` says: what must, and what must not, be said about the logs.
 
     What is None is not compared. `rule` is None only where the outcome is quiet: then no rule may report anything. `first`
-    is `file:line` of the first evidence, the file relative to the folder; `onset` is `lo/hi`, one instant, or `unknown`;
-    `explains` are the rules or classes of all findings below the incident; `missing` are parts of the missing facts.
+    is `file:line` of the first evidence, the file relative to the folder, and `evidence` those of all of it; `onset` is `lo/hi`,
+    one instant, or `unknown`; `explains` are the rules or classes of all findings below the incident; `missing` are parts of the
+    missing facts.
     """
 
     says: str
@@ -68,6 +69,7 @@ class Expected:
     verdict: Verdict | None = None
     initiators: tuple[Accused, ...] | None = None
     first: str | None = None
+    evidence: tuple[str, ...] | None = None
     onset: str | None = None
     innocent: tuple[Accused, ...] = ()
     explains: tuple[str, ...] | None = None
@@ -172,7 +174,8 @@ def _say(error: BaseException, kind: type | None) -> str:
 
 def _problems(expected: Expected) -> Iterator[str]:
     """Give what is wrong with a case beyond the types of its keys."""
-    pinned = [key for key in ("initiators", "first", "onset", "explains", "missing") if getattr(expected, key) is not None]
+    keys = ("initiators", "first", "evidence", "onset", "explains", "missing")
+    pinned = [key for key in keys if getattr(expected, key) is not None]
     if expected.outcome == "quiet" and pinned:
         yield f"outcome is quiet, so {', '.join(pinned)} can't be compared with anything"
     if expected.outcome != "quiet" and expected.rule is None:

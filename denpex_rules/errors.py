@@ -6,9 +6,11 @@ Rule mistakes are `Diagnostic`s: all mistakes of a file are collected, none hide
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Literal
+from difflib import SequenceMatcher
+from typing import Final, Literal
 
 from attrs import field, frozen
 
@@ -54,6 +56,30 @@ NOWHERE = Span("<none>", 0, 0, 0, 0)
 
 
 @frozen
+class Edit:
+    """Replace the characters of `span` by `text`; an empty span inserts, an empty text deletes."""
+
+    span: Span
+    text: str
+
+
+@frozen
+class Patch:
+    """A way out of a diagnostic that a tool can take.
+
+    Args:
+        title: what it does, as an editor shows it ("replace `whre` by `where`").
+        edits: changes of the diagnostic's own file, in the order of their spans, which do not overlap.
+        safe: whether it keeps what the rule means, or what its author surely meant: `--fix` takes only safe ones, an editor
+            may offer all.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool = False
+
+
+@frozen
 class Diagnostic:
     """One mistake in a rule.
 
@@ -64,6 +90,8 @@ class Diagnostic:
         source: the whole source line that `span` starts on, without its newline.
         expected: what would have been right, in words ("" when there is nothing to add).
         hint: a concrete way out ("did you mean 5s?"), "" when there is none.
+        severity: an error keeps the rule from being used; a warning is advice.
+        patch: the way out as changes of the text, None when a person has to decide.
     """
 
     code: str
@@ -73,6 +101,7 @@ class Diagnostic:
     expected: str = ""
     hint: str = ""
     severity: Severity = field(default="error")
+    patch: Patch | None = None
 
     def render(self) -> str:
         """Return the diagnostic as text: head line, source line with the span underlined, expectation and hint."""
@@ -123,9 +152,40 @@ class Source:
         end = self.text.find("\n", start)
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
 
-    def diagnostic(self, code: str, message: str, span: Span, expected: str = "", hint: str = "") -> Diagnostic:
-        """Return an error about `span` that quotes the line on which it starts."""
-        return Diagnostic(code, message, span, self.line(span.line), expected, hint)
+    def diagnostic(
+        self, code: str, message: str, span: Span, expected: str = "", hint: str = "", *, patch: Patch | None = None
+    ) -> Diagnostic:
+        """Return an error about `span` that quotes the line on which it starts; without a patch, what the hint proposes is one."""
+        return Diagnostic(code, message, span, self.line(span.line), expected, hint, patch=patch or self._proposed(span, hint))
+
+    def _proposed(self, span: Span, hint: str) -> Patch | None:
+        old = self.text[span.start : span.end]
+        if old in {";", ",", ":"} and _NEEDLESS.match(hint):
+            return Patch(f"remove `{old}`", (Edit(span, ""),), safe=True)
+        meant = "and" if hint == JOINED and old in {"&", "&&"} else next(iter(_MEANT.findall(hint)), "")
+        if not meant or len(old) > LONGEST_WORD:
+            return None
+        part = old if old in {"&", "&&"} or _alike(old, meant) else re.split("[.:]", old.strip("{}"))[-1]
+        if not _alike(part, meant) and meant != "and":
+            return None
+        amount, right = _AMOUNT.fullmatch(part), _AMOUNT.fullmatch(meant)
+        if right and not re.search(r"\d", part):
+            return None  # the number stands in front of what is marked
+        at = span.start + old.rindex(part)
+        safe = meant in {"and", "=", "=="} or bool(amount and right and amount[1] == right[1])
+        return Patch(f"replace `{part}` by `{meant}`", (Edit(self.span(at, at + len(part)), meant),), safe)
+
+
+LONGEST_WORD: Final = 80  # characters that are compared with what they may have been meant to be
+JOINED: Final = "conditions are joined by `and`"
+_NEEDLESS: Final = re.compile(r"remove the `|no colon is needed")
+_AMOUNT: Final = re.compile(r"(\d+)[A-Za-z]+")
+_MEANT: Final = re.compile(r"^did you mean ([^\s`?]+)\?$")
+
+
+def _alike(old: str, meant: str) -> bool:
+    bare, right = (text.strip('"').lower() for text in (old, meant))
+    return not re.search(r"\s", old) and SequenceMatcher(None, bare, right).ratio() > 0.6
 
 
 # Every code, with the sentence that the reference documentation shows for it. Codes are never reused.
@@ -180,8 +240,6 @@ CODES: dict[str, str] = {
     "E0605": "the rule's name is not its path",
     "E0606": "a building block that holds a rule, or anything but events",
     "E0607": "a taxonomy that is malformed or names an unknown class",
-    # 09xx
-    "E0901": "not supported yet",
     # L: advice
     "L0101": "a stable rule without a `like` example for each event",
     "L0102": "an event pattern that is only a common word",
@@ -192,4 +250,27 @@ CODES: dict[str, str] = {
     "L0107": "the rule orders events closer than the clock of their source can tell",
     "L0108": "an event or `let` that nothing uses",
     "L0109": "`see` names a rule that does not exist",
+    "L0110": "a building block of `use` that the file does not use",
+    "L0111": "`expensive` on an event that its fixed text finds",
+    "L0112": "an example that stands twice",
+    "L0113": "an alternative that a shorter one covers",
+    "L0114": "a time, address or id that is written into a pattern",
+    "L0115": "an example with what looks like an address, account or secret of somebody",
+    "L0116": "a regex that says no more than a text",
+    "L0117": "a symptom that accuses with certainty",
+    "L0118": "a check that changes the machine",
+    "L0119": "a command that takes text from a log which a shell would run",
+    "L0120": "a trigger that keeps the last sighting",
+    "L0121": "a count of one",
+    "L0122": "a condition that asks nothing, or the same twice",
+    "L0123": "`see` names the rule itself, or one rule twice",
+    "L0124": "a stable rule without a reference or without the version that it is stable since",
+    "L0125": "an accusation without a command that checks it",
+    "L0126": "a title that is no headline: too long, or ended by a full stop",
+    "L0127": "a reference that is no https address",
+    "L0128": "required steps without an order",
+    "L0129": "a text that names a value which may be missing",
+    "L0130": "a rule of the class that drafts have",
+    "L0201": "a comment allows what does not occur",
+    "L0202": "a comment allows something without a reason, or what can't be allowed",
 }

@@ -6,18 +6,20 @@ order, which must change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from denpex_rules import engine, schema
-from denpex_rules.cases import CASE_FILE, Accused, Case, parse_onset
-from denpex_rules.clock import parse_time
+from denpex_rules.cases import CASE_FILE, Case
+from denpex_rules.difference import LONGEST, compare, evidence_difference, of_rule, wrong_accusations
 from denpex_rules.errors import UsageError
-from denpex_rules.finding import Explanation, Incident, Report, Suspect
+from denpex_rules.finding import Explanation, Report
+from denpex_rules.judgement import Options
 from denpex_rules.program import Program
-from denpex_rules.wording import name_actor, nearest_miss
+from denpex_rules.record import LineFormat
+from denpex_rules.wording import nearest_miss
 
 EXPLAINED_KEYS: Final = 3  # keys of a rule whose clauses are shown when the expected finding did not come
 DECISIVE: Final = frozenset({"require", "unless"})  # the clauses that decide an outcome; all others only add to it
@@ -25,28 +27,44 @@ DECISIVE: Final = frozenset({"require", "unless"})  # the clauses that decide an
 
 @frozen
 class CaseResult:
-    """How one case came out: `differences` is empty when it passed; `why` tells which clauses kept an expected finding away."""
+    """How one case came out.
+
+    `differences` is empty when it passed. `evidence` are the lines that were missed (`- file:line  text`) and that are extra
+    (`+ …`); `why` tells how the clauses of the rule came out that kept an expected finding away, or gave one that was not.
+    """
 
     case: Case
     differences: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the case came out as it says."""
         return not self.differences
 
+    def text(self) -> str:
+        """Return why the case failed, for a person: what it says, what differs, lines of evidence, clauses; "" when it passed."""
+        if self.passed:
+            return ""
+        lines = [f"says: {self.case.expected.says}", *(f"- {difference}" for difference in self.differences)]
+        how = f"how {self.case.expected.rule or 'this'} came out:"
+        for head, found in (("evidence, missed and extra:", self.evidence), (how, self.why)):
+            lines += [head, *(f"  {line}" for line in found)] if found else []
+        return "\n".join(lines)
+
 
 # ------------------------------------------------------------------ running cases
 
 
-def run_case(case: Case, program: Program, *, shuffle: bool = True) -> CaseResult:
+def run_case(case: Case, program: Program, *, shuffle: bool = True, formats: tuple[LineFormat, ...] = ()) -> CaseResult:
     """Scan a case's logs and compare the report with what the case says.
 
     Args:
         case: the case.
         program: the compiled rules.
         shuffle: scan a second time with the files in another order; the reports must be equal.
+        formats: log formats of the project's own.
 
     Returns:
         The differences, and for an expected finding that did not come, the clauses that kept it away.
@@ -54,7 +72,7 @@ def run_case(case: Case, program: Program, *, shuffle: bool = True) -> CaseResul
     Raises:
         UsageError: the case names a rule that the program does not have.
     """
-    expected, options = case.expected, case.expected.options
+    expected, options = case.expected, evolve(case.expected.options, formats=formats)
     if expected.rule is not None and not _knows(program, expected.rule):
         raise UsageError(f"{case.folder / CASE_FILE}: unknown rule {expected.rule}")
     report = engine.scan(case.logs, program, options)
@@ -64,129 +82,40 @@ def run_case(case: Case, program: Program, *, shuffle: bool = True) -> CaseResul
         if again != report:
             changed = _first_change(schema.to_dict(report), schema.to_dict(again), "report")
             differences.append(f"the order of the files changes the result: {changed}")
-    why: tuple[str, ...] = ()
-    if expected.rule is not None and not any(i.outcome == expected.outcome for i in _of_rule(report, expected.rule)):
-        why = tuple(_clauses(engine.explain(case.logs, program, expected.rule, options)))
-    return CaseResult(case, tuple(differences), why if differences else ())
+    if not differences:
+        return CaseResult(case)
+    return CaseResult(case, tuple(differences), tuple(_why(case, program, report, options)), evidence_difference(case, report))
+
+
+def _why(case: Case, program: Program, report: Report, options: Options) -> Iterator[str]:
+    """Give the reasons of wrong accusations, and how the rule of a case came out where it should have come out otherwise."""
+    expected = case.expected
+    yield from wrong_accusations(case, report)
+    if expected.rule is None:
+        return
+    outcomes = {incident.outcome for incident in of_rule(report, expected.rule)}
+    if expected.outcome in outcomes or (expected.outcome == "quiet" and not outcomes):
+        return
+    explanations = engine.explain(case.logs, program, expected.rule, options)
+    wanted = dict(_examples(program, expected.rule))
+    yield from (line.replace(f"{case.folder.as_posix()}/", "") for line in _clauses(explanations, wanted, expected.outcome))
+
+
+def _examples(program: Program, name: str) -> Iterator[tuple[str, str]]:
+    """Give each step of a rule that sees an event, and a line that it would have liked; the trigger first."""
+    rule = next(rule for rule in program.rules if name in {rule.id, rule.qualified})
+    events = {event.id: event for event in program.events}
+    for step in sorted(rule.steps, key=lambda step: step.verb != "require"):
+        event = events.get(step.event)
+        if event is not None and event.like:
+            yield step.name, event.like[0]
 
 
 def _knows(program: Program, rule: str) -> bool:
     return any(rule in {known.id, known.qualified} for known in program.rules)
 
 
-def compare(case: Case, report: Report) -> Iterator[str]:
-    """Give every difference between a report and what the case says: what was missed and what is extra, nothing else."""
-    expected = case.expected
-    if expected.verdict is not None and report.verdict != expected.verdict:
-        yield f"verdict: expected {expected.verdict}, got {report.verdict}"
-    accusations = [(incident, suspect) for incident in _flatten(report.incidents) for suspect in incident.initiators]
-    for incident, suspect in accusations:
-        if any(innocent.fits(suspect) for innocent in expected.innocent):
-            yield f"innocent, but accused by {incident.rule}: {_suspect(suspect)}"
-    found = _of_rule(report, expected.rule)
-    if expected.outcome == "quiet":
-        for incident in found:
-            yield f"extra: {_title(incident)}"
-        return
-    if not found:
-        yield f"missed: no finding of {expected.rule}; the report is {_brief(report)}"
-        return
-    closest, *others = sorted(found, key=lambda incident: len(list(_compare_incident(case, incident))))
-    yield from _compare_incident(case, closest)
-    if expected.initiators is not None:
-        strangers = dict.fromkeys(s for i in others for s in i.initiators if not any(a.fits(s) for a in expected.initiators))
-        yield from (f"initiator extra, in another finding of the rule: {_suspect(s)}" for s in strangers)
-
-
-def _compare_incident(case: Case, incident: Incident) -> Iterator[str]:
-    expected = case.expected
-    if incident.outcome != expected.outcome:
-        yield f"outcome: expected {expected.outcome}, got {incident.outcome}"
-    if expected.initiators is not None:
-        yield from _compare_initiators(expected.initiators, incident.initiators)
-    if expected.first is not None:
-        first = _place(case, incident)
-        if first != expected.first:
-            yield f"first evidence: expected {expected.first}, got {first}"
-    if expected.onset is not None:
-        onset = (parse_time(incident.onset.lo), parse_time(incident.onset.hi)) if incident.onset else None
-        if onset != parse_onset(expected.onset):
-            got = f"{incident.onset.lo}/{incident.onset.hi}" if incident.onset else "unknown"
-            yield f"onset: expected {expected.onset}, got {got}"
-    if expected.explains is not None:
-        yield from _compare_explains(expected.explains, tuple(_flatten(incident.explains)))
-    if expected.missing is not None:
-        yield from _compare_missing(expected.missing, tuple(fact.fact for fact in incident.missing))
-
-
-def _compare_initiators(expected: Sequence[Accused], actual: Sequence[Suspect]) -> Iterator[str]:
-    left = list(actual)
-    for accused in expected:
-        match = next((suspect for suspect in left if accused.fits(suspect)), None)
-        if match is None:
-            yield f"initiator missed: {accused.label()}"
-        else:
-            left.remove(match)
-    for suspect in left:
-        yield f"initiator extra: {_suspect(suspect)}"
-
-
-def _compare_explains(expected: Sequence[str], actual: Sequence[Incident]) -> Iterator[str]:
-    for name in expected:
-        if not any(name in _names(incident) for incident in actual):
-            yield f"explains missed: {name}"
-    for incident in actual:
-        if not _names(incident) & set(expected):
-            yield f"explains extra: {incident.rule}"
-
-
-def _compare_missing(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
-    for part in expected:
-        if not any(part in fact for fact in actual):
-            yield f"missing fact not reported: {part}"
-    if not expected:
-        for fact in actual:
-            yield f"missing fact extra: {fact}"
-
-
 # ------------------------------------------------------------------ words
-
-
-def _flatten(incidents: Iterable[Incident]) -> Iterator[Incident]:
-    for incident in incidents:
-        yield incident
-        yield from _flatten(incident.explains)
-
-
-def _names(incident: Incident) -> set[str]:
-    return {incident.rule, incident.rule.partition(":")[2], incident.cls}
-
-
-def _of_rule(report: Report, rule: str | None) -> list[Incident]:
-    """Return the incidents of one rule, nested ones too; all incidents where no rule is named."""
-    return [i for i in _flatten(report.incidents) if rule is None or rule in {i.rule, i.rule.partition(":")[2]}]
-
-
-def _place(case: Case, incident: Incident) -> str:
-    """Return `file:line` of the first evidence, the file relative to the case's folder."""
-    if not incident.evidence:
-        return "no evidence"
-    first = incident.evidence[0]
-    source = first.source.removeprefix(f"{case.folder.as_posix()}/").removeprefix(f"{case.folder.resolve().as_posix()}/")
-    return f"{source}:{first.line}"
-
-
-def _suspect(suspect: Suspect) -> str:
-    return f"{name_actor(suspect)} ({suspect.certainty})"
-
-
-def _title(incident: Incident) -> str:
-    accused = "; ".join(map(_suspect, incident.initiators)) or "nobody accused"
-    return f"{incident.rule} {incident.outcome}, {accused}"
-
-
-def _brief(report: Report) -> str:
-    return f"{report.verdict} ({'; '.join(map(_title, report.incidents)) or 'no incident'})"
 
 
 def _first_change(old: Any, new: Any, place: str) -> str:
@@ -203,14 +132,28 @@ def _short(value: object) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
-def _clauses(explanations: Sequence[Explanation]) -> Iterator[str]:
-    """Give the clauses that kept a finding away, with the nearest miss of each."""
+def _clauses(explanations: Sequence[Explanation], wanted: Mapping[str, str], outcome: str) -> Iterator[str]:
+    """Give the clauses that kept a finding away, or that all were true where none should be.
+
+    Args:
+        explanations: how the rule came out for each key.
+        wanted: by step, a line that it would have liked.
+        outcome: what should have come out.
+    """
     if not explanations:
-        yield "its trigger was not seen"
-    for number, explanation in enumerate(explanations[:EXPLAINED_KEYS], 1):
-        key = explanation.key or (f"match {number}" if len(explanations) > 1 else "")
+        yield "its trigger was not seen" + next((f": no line is like `{_cut(line)}`" for line in wanted.values()), "")
+    guilty = {"true"} if outcome == "quiet" else {"false", "undetermined"}
+    shown = [e for e in explanations if outcome != "quiet" or e.outcome != "quiet"] or explanations
+    for number, explanation in enumerate(shown[:EXPLAINED_KEYS], 1):
+        key = explanation.key or (f"match {number}" if len(shown) > 1 else "")
         for clause in explanation.clauses:
-            if clause.truth != "true" and clause.verb in DECISIVE:
-                reason = "; ".join(filter(None, (clause.reason, nearest_miss(clause))))
+            if clause.truth in guilty and clause.verb in DECISIVE:
+                unseen = clause.verb == "require" and clause.nearest is None and clause.truth != "true"
+                line = f"no line is like `{_cut(wanted[clause.step])}`" if unseen and clause.step in wanted else ""
+                reason = "; ".join(filter(None, (clause.reason, nearest_miss(clause), line)))
                 head = f"{key}: " if key else ""
                 yield f"{head}{clause.truth}: {clause.text}" + (f" ({reason})" if reason else "")
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from samples import RULE, run_command, workshop, write_files
 
-from denpex_rules.cli import VERBS
+from denpex_rules.verbs import VERBS
 from examples import ROOT
 
 FILE = "my/storage/broken_shard.rule"

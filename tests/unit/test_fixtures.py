@@ -1,4 +1,4 @@
-"""Running fixture cases: the differences between a report and what a case says."""
+"""Running fixture cases, and telling why one fails."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from samples import evidence, incident, nested, report
 
-from denpex_rules import fixtures
-from denpex_rules.cases import Accused, Case, Expected
+from denpex_rules import compile_rules, fixtures, load_text
+from denpex_rules.cases import Case, Expected
 from denpex_rules.errors import UsageError
-from denpex_rules.finding import ClauseResult, Explanation, Report, Suspect
-from denpex_rules.fixtures import compare, run_case
+from denpex_rules.finding import ClauseResult, Explanation, Report
+from denpex_rules.fixtures import CaseResult, run_case
 from denpex_rules.program import Program
 from denpex_rules.rule import Rule
 
@@ -25,133 +25,6 @@ def case(*logs: str, **expected: Any) -> Case:
     fields: dict[str, Any] = {"says": "x", "outcome": "confirmed", "rule": RULE}
     folder = Path("/cases/x")
     return Case(folder, tuple(folder / log for log in logs or ("a.log",)), Expected(**{**fields, **expected}))
-
-
-def differences(expected: Case, got: Report | None = None) -> list[str]:
-    """Return the differences between a case and a report (the sample one by default)."""
-    return list(compare(expected, got or report()))
-
-
-def test_everything_as_expected() -> None:
-    """A report that is what the case says in every key has no differences."""
-    accused = Accused(5, "node-02", "0000:41:00.0", "certain")
-    whole = case(
-        verdict="failed",
-        initiators=(accused,),
-        first="kern_node-02.log:118",
-        onset="2026-11-30T10:04:10Z/2026-11-30T10:04:12Z",
-        innocent=(Accused(rank=0), Accused(host="node-01")),
-        explains=("collective.timeout",),
-        missing=(),
-    )
-    assert differences(whole) == []
-
-
-@pytest.mark.parametrize(
-    ("expected", "difference"),
-    [
-        ({"verdict": "stopped"}, "verdict: expected stopped, got failed"),
-        ({"outcome": "inconclusive"}, "outcome: expected inconclusive, got confirmed"),
-        ({"first": "rank0.log:1"}, "first evidence: expected rank0.log:1, got kern_node-02.log:118"),
-        (
-            {"onset": "2026-11-30T10:04:10Z"},
-            "onset: expected 2026-11-30T10:04:10Z, got 2026-11-30T10:04:10Z/2026-11-30T10:04:12Z",
-        ),
-        ({"onset": "unknown"}, "onset: expected unknown, got 2026-11-30T10:04:10Z/2026-11-30T10:04:12Z"),
-        ({"explains": ()}, "explains extra: core:framework.collective_timeout"),
-        ({"explains": ("collective.timeout", "host.oom")}, "explains missed: host.oom"),
-        ({"missing": ("kernel log",)}, "missing fact not reported: kernel log"),
-        (
-            {"innocent": (Accused(rank=5),)},
-            "innocent, but accused by core:hardware.gpu.fell_off_bus: rank 5, host node-02, device 0000:41:00 (certain)",
-        ),
-        ({"initiators": ()}, "initiator extra: rank 5, host node-02, device 0000:41:00 (certain)"),
-    ],
-)
-def test_one_difference(expected: dict[str, Any], difference: str) -> None:
-    """One thing that is not as expected gives exactly one difference, which names both sides."""
-    assert differences(case(**expected)) == [difference]
-
-
-def test_wrong_initiator_is_missed_and_extra() -> None:
-    """A wrong initiator is said twice: who was missed, and who was accused instead."""
-    assert differences(case(initiators=(Accused(rank=3),))) == [
-        "initiator missed: rank 3",
-        "initiator extra: rank 5, host node-02, device 0000:41:00 (certain)",
-    ]
-
-
-def test_one_suspect_fits_one_expectation() -> None:
-    """Two expected initiators need two suspects, even where one would fit both."""
-    assert differences(case(initiators=(Accused(rank=5), Accused(host="node-02")))) == ["initiator missed: host node-02"]
-
-
-def test_missing_finding() -> None:
-    """A finding that did not come is one difference, with what the report says instead."""
-    instead = "failed (core:hardware.gpu.fell_off_bus confirmed, rank 5, host node-02, device 0000:41:00 (certain))"
-    missed = differences(case(rule="host.oom", initiators=(Accused(rank=5),)))
-    assert missed == [f"missed: no finding of host.oom; the report is {instead}"]
-
-
-@pytest.mark.parametrize("rule", [RULE, f"core:{RULE}", "framework.collective_timeout", None])
-def test_quiet(rule: str | None) -> None:
-    """A quiet case has no finding of its rule, root or nested; without a rule, none at all."""
-    quiet = case(outcome="quiet", rule=rule)
-    assert all(difference.startswith("extra: core:") for difference in differences(quiet))
-    assert differences(quiet)
-    assert differences(quiet, Report("healthy")) == []
-
-
-def test_quiet_is_about_its_own_rule() -> None:
-    """Findings of other rules don't break a case whose rule must be quiet, unless they accuse an innocent."""
-    assert differences(case(outcome="quiet", rule="host.oom")) == []
-    assert len(differences(case(outcome="quiet", rule="host.oom", innocent=(Accused(rank=5),)))) == 1
-
-
-def test_nested_finding_is_found() -> None:
-    """A finding that another explains is compared like a root one; its missing facts are its own."""
-    symptom = case(
-        rule="framework.collective_timeout", initiators=(), onset="unknown", explains=(), missing=("kernel log of node-02",)
-    )
-    assert differences(symptom) == []
-    assert differences(case(rule="framework.collective_timeout", missing=())) == [
-        "missing fact extra: kernel log of node-02, 10:00 to 10:10",
-    ]
-
-
-def test_innocent_in_a_nested_finding() -> None:
-    """An innocent that a nested finding accuses is a difference too."""
-    bad = incident(explains=(incident(rule="core:x.y", initiators=(Suspect(0, None, None, "likely"),), explains=()),))
-    assert differences(case(innocent=(Accused(rank=0),)), report(incidents=(bad,))) == [
-        "innocent, but accused by core:x.y: rank 0 (likely)",
-    ]
-
-
-def test_closest_of_several_findings() -> None:
-    """Of several findings of the rule the closest is compared; initiators of the others that nobody expects are extra."""
-    other = incident(
-        id="2",
-        initiators=(Suspect(1, None, None, "likely"),),
-        onset=None,
-    )
-    both = report(incidents=(other, incident()))
-    right = {"initiators": (Accused(rank=5),), "onset": "2026-11-30T10:04:10Z/2026-11-30T10:04:12Z"}
-    assert differences(case(**right), both) == ["initiator extra, in another finding of the rule: rank 1 (likely)"]
-    twice = report(incidents=(incident(), incident(id="2")))
-    assert differences(case(**right), twice) == []
-
-
-@pytest.mark.parametrize("source", ["kern.log", "/cases/x/kern.log"])
-def test_first_is_relative_to_the_case(source: str) -> None:
-    """The first evidence is named relative to the case's folder, however the scan names its sources."""
-    got = report(incidents=(incident(evidence=(evidence(source=source, line=7),)),))
-    assert differences(case(first="kern.log:7"), got) == []
-
-
-def test_no_evidence() -> None:
-    """A finding without evidence has no first line."""
-    got = report(incidents=(incident(evidence=()),))
-    assert differences(case(first="a.log:1"), got) == ["first evidence: expected a.log:1, got no evidence"]
 
 
 class Engine:
@@ -242,3 +115,75 @@ def test_run_case_unknown_rule() -> None:
     """A case that names a rule that the program does not have can't pass as quiet: it is an error."""
     with pytest.raises(UsageError, match=r"unknown rule no\.such"):
         run_case(case(rule="no.such", outcome="quiet"), PROGRAM)
+
+
+def test_passing_case_says_nothing() -> None:
+    """A case that passed has nothing to tell."""
+    assert CaseResult(case()).text() == ""
+
+
+def test_text() -> None:
+    """A failing case tells what it says, what differs, the lines of evidence and the clauses, in this order."""
+    result = CaseResult(case(), ("missed: x",), ("false: require timeout",), ("- a.log:3  boom", "+ b.log:7  bang"))
+    assert result.text().splitlines() == [
+        "says: x",
+        "- missed: x",
+        "evidence, missed and extra:",
+        "  - a.log:3  boom",
+        "  + b.log:7  bang",
+        f"how {RULE} came out:",
+        "  false: require timeout",
+    ]
+
+
+RULES = """language 1
+rule hardware.gpu.fell_off_bus {
+  title "x"
+  class gpu.fell_off_bus
+  event lost error in kernel "NVRM: Xid (PCI:{device:pci}): 79,"
+    like "NVRM: Xid (PCI:0000:41:00): 79, pid=1"
+  event late in rank "collective timed out after {ran:ms} ms"
+    like "collective timed out after 600000 ms"
+  per job within 2h
+  require lost
+  require late within 5m after lost
+  blame device lost.device
+}
+"""
+LOST = "2026-11-30T10:00:00Z node-02 kernel: NVRM: Xid (PCI:0000:41:00): 79, pid=1\n"
+LATE = "2026-11-30T10:{minutes:02}:00Z ERROR collective timed out after 600000 ms\n"
+
+
+def real(folder: Path, **expected: Any) -> CaseResult:
+    """Return how a case of real logs came out: a GPU that is lost, and a rank's timeout some minutes later."""
+    logs = tuple(sorted(folder.glob("*.log")))
+    fields: dict[str, Any] = {"says": "x", "outcome": "confirmed", "rule": RULE}
+    return run_case(Case(folder, logs, Expected(**{**fields, **expected})), compile_rules(load_text(RULES)))
+
+
+def test_nearest_miss_with_its_line(tmp_path: Path) -> None:
+    """A required step that came too late is told with the seconds, and with the line that missed."""
+    (tmp_path / "kern_node-02.log").write_text(LOST, encoding="utf-8")
+    (tmp_path / "rank0.log").write_text(LATE.format(minutes=7), encoding="utf-8")
+    result = real(tmp_path, first="kern_node-02.log:1")
+    assert [line for line in result.why if "nearest miss" in line and line.endswith("at rank0.log:1)")] != []
+    assert result.evidence == ()
+    assert real(tmp_path, first="rank0.log:1").evidence[0] == f"- rank0.log:1  {LATE.format(minutes=7).strip()}"
+
+
+def test_line_that_was_wanted(tmp_path: Path) -> None:
+    """A step of which no line was seen is told with a line that it would have liked; so is a trigger."""
+    (tmp_path / "kern_node-02.log").write_text(LOST, encoding="utf-8")
+    (tmp_path / "rank0.log").write_text("2026-11-30T10:20:00Z INFO step 3 loss 2.0\n", encoding="utf-8")
+    assert "no line is like `collective timed out after 600000 ms`" in " ".join(real(tmp_path).why)
+    (tmp_path / "kern_node-02.log").unlink()
+    assert real(tmp_path).why == ("its trigger was not seen: no line is like `NVRM: Xid (PCI:0000:41:00): 79, pid=1`",)
+
+
+def test_finding_that_should_not_be(tmp_path: Path) -> None:
+    """Where a rule should have been quiet, its lines are extra, and the clauses that held are told."""
+    (tmp_path / "kern_node-02.log").write_text(LOST, encoding="utf-8")
+    (tmp_path / "rank0.log").write_text(LATE.format(minutes=2), encoding="utf-8")
+    result = real(tmp_path, outcome="quiet")
+    assert [line.split("  ")[0] for line in result.evidence] == ["+ kern_node-02.log:1", "+ rank0.log:1"]
+    assert [line.partition("true: ")[2] for line in result.why] == ["require lost", "require late between lost and lost + 5m"]
