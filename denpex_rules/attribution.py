@@ -99,7 +99,7 @@ def missing_from(timeline: Timeline, step: Bound) -> Result:
     if timeline.topology.world_size is None and not timeline.present("agent"):
         return Unknown("no line tells how many ranks the job has", (Need("agent"),))
     seen = {s.actor.rank for s in step if s.actor.rank is not None}
-    expected = _expected(timeline)
+    expected = expected_ranks(timeline)
     absent = sorted(expected - seen)
     if not seen or not absent:
         return Unknown("no rank is missing among those that reported")
@@ -134,6 +134,23 @@ def missing_member(timeline: Timeline, step: Bound, waiting: Bound) -> Result:
     return Known(tuple(absent), "likely", (reason,))
 
 
+def not_among(timeline: Timeline, shown: Bound, waiting: Bound) -> Result:
+    """Return the ranks that show something but not what `waiting` shows; a rank that shows nothing may be the one."""
+    every = {s.actor.rank for s in shown if s.actor.rank is not None}
+    inside = {s.actor.rank for s in waiting if s.actor.rank is not None}
+    rest = sorted(every - inside)
+    if not inside or not rest:
+        return Unknown("all ranks that show anything show the same")
+    silent = _unread(timeline, every | inside)
+    if silent:
+        unread = [rank for rank in silent if not timeline.present("rank", rank)]
+        needs = tuple(Need("rank", rank=rank) for rank in unread[:_LISTED])
+        return Unknown(f"{_ranks(silent)} show nothing of the kind: any of them may be the one", needs)
+    return Known(
+        tuple(rest), "likely", (f"of {len(every | inside)} ranks only {_ranks(rest)} are not among the {len(inside)} others",)
+    )
+
+
 def _groups(timeline: Timeline, waiting: Bound) -> list[list[frozenset[int]]]:
     """Return for each group that is named who may be its members: the smallest communicators that number the printers alike."""
     named: dict[Value, dict[int, int]] = defaultdict(dict)
@@ -166,8 +183,7 @@ def lowest(timeline: Timeline, capture: tuple[Bound, str]) -> Result:
 
 
 def odd_one_out(timeline: Timeline, capture: tuple[Bound, str]) -> Result:
-    """Return the ranks whose value of the capture differs from the one that most ranks show."""
-    del timeline
+    """Return the ranks whose value of the capture differs from the one that more than half of the job's ranks show."""
     values: dict[int, Value] = {}
     for sighting in capture[0]:
         value = sighting.fields.get(capture[1])
@@ -181,7 +197,12 @@ def odd_one_out(timeline: Timeline, capture: tuple[Bound, str]) -> Result:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
     if ranked[0][1] == ranked[1][1]:
         return Unknown(f"the ranks split evenly over `{capture[1]}`: which side is wrong can't be told")
-    usual = ranked[0][0]
+    usual, shown = ranked[0]
+    expected = expected_ranks(timeline)
+    if 2 * shown <= len(expected):
+        unread = sorted(rank for rank in expected - set(values) if not timeline.present("rank", rank))
+        needs = tuple(Need("rank", rank=rank) for rank in unread[:_LISTED])
+        return Unknown(f"only {shown} of {len(expected)} ranks show the same `{capture[1]}`: that is no majority", needs)
     odd = tuple(sorted(rank for rank, value in values.items() if value != usual))
     return Known(odd, "likely", (f"{_ranks(odd)} differ in {capture[1]} from the other {ranked[0][1]} ranks",))
 
@@ -203,7 +224,7 @@ def first_silent(timeline: Timeline, step: Bound) -> Result:
         return Unknown("not every rank's log shows when it last spoke")
     ordered = sorted((end, gap, rank) for rank, (end, gap) in last.items())
     (end, gap, rank), (second, _, _) = ordered[0], ordered[1]
-    if second - end <= max(3 * gap, timeline.skew):
+    if second - end <= max(3 * gap, timeline.bound):
         return Unknown("no rank fell silent clearly before the others")
     reason = (
         f"rank {rank} said nothing after {format_about(end)}; the next to fall silent spoke {format_duration(second - end)} longer"
@@ -237,10 +258,10 @@ def _per_rank(capture: tuple[Bound, str]) -> dict[int, float]:
 
 
 def _unread(timeline: Timeline, have: set[int]) -> list[int]:
-    return sorted(_expected(timeline) - have)
+    return sorted(expected_ranks(timeline) - have)
 
 
-def _expected(timeline: Timeline) -> set[int]:
+def expected_ranks(timeline: Timeline) -> set[int]:
     """Return the job's ranks: as many as a line says, else all up to the highest that is known (ranks count from 0)."""
     topology = timeline.topology
     size = topology.world_size or max(topology.ranks, default=-1) + 1
@@ -263,7 +284,7 @@ _LISTED = 16
 _FEW_LINES = 5
 _ABSURD = 2**40  # torch 2.3 printed uninitialised counters; none of them is a sequence number
 _BUILTINS: Mapping[str, Callable[..., Result]] = {
-    f.__name__: f for f in (rank_of, host_of, device_of, missing_from, missing_member, lowest, odd_one_out, first_silent)
+    f.__name__: f for f in (rank_of, host_of, device_of, missing_from, missing_member, not_among, lowest, odd_one_out, first_silent)
 }
 
 

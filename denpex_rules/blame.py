@@ -48,6 +48,7 @@ class Finding:
     victims: tuple[Actor, ...] = ()
     lacks: tuple[Lack, ...] = ()
     anonymous: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def rule(self) -> Rule:
@@ -60,27 +61,38 @@ class Finding:
         jobs = {s.actor.job for _, s in self.evidence if s.actor.job is not None}
         return jobs.pop() if len(jobs) == 1 else None
 
+    @property
+    def attempt(self) -> int | None:
+        """The attempt of a restarted job that the evidence names, None when none or several are named."""
+        attempts = {s.actor.attempt for _, s in self.evidence if s.actor.attempt is not None}
+        return attempts.pop() if len(attempts) == 1 else None
+
 
 def attribute(match: Match, timeline: Timeline) -> Finding | None:
     """Return the finding of a confirmed or inconclusive match, None for a quiet one."""
     if match.outcome == "quiet":
         return None
-    blame, result = _applicable(match)
+    blame, refused = _applicable(match)
     initiators, candidates = _suspects(match, blame, timeline)
-    lacks = [*_lacks(match), *(Lack(n, f"{result.reason}") for n in getattr(result, "needs", ()) if isinstance(result, Unknown))]
+    onset, notes = _onset(match)
+    lacks = [*_lacks(match), *(Lack(need, why.reason) for why in refused for need in why.needs)]
+    anonymous = _anonymous(match, blame)
+    if anonymous and not timeline.present("agent"):
+        lacks.append(Lack(Need("agent"), "no line tells which rank printed it; the launcher's own output does"))
     own = tuple(s for c in match.clauses if c.step.verb == "require" for s in c.sightings)
     return Finding(
         match,
         initiators,
-        candidates,
-        _onset(match),
+        candidates or _unread(refused, timeline),
+        onset,
         point_of(in_order(own)[0]),
         evidence(match),
         _against(match),
         _actors(match, match.rule.reporters),
         _actors(match, match.rule.victims),
         tuple(dict.fromkeys(lacks)),
-        _anonymous(match, blame),
+        anonymous,
+        notes,
     )
 
 
@@ -93,19 +105,24 @@ def _anonymous(match: Match, blame: Blame | None) -> bool:
     return match.outcome == "confirmed" and blame is None and ranks
 
 
-def _applicable(match: Match) -> tuple[Blame | None, Result | None]:
-    """Return the first alternative that applies, and why the first one did not when none does."""
-    refused: Result | None = None
+def refusal(match: Match, blame: Blame) -> Unknown | None:
+    """Return why an alternative of `blame` does not apply to a match, None when it applies."""
+    absent = next((name for name in blame.when if not _holds(match, name)), None)
+    if absent is not None:
+        return Unknown(f"`{absent}` is not true")
+    value = match.scope.value(blame.roles[0].value) if blame.roles else None
+    return value if isinstance(value, Unknown) else None
+
+
+def _applicable(match: Match) -> tuple[Blame | None, tuple[Unknown, ...]]:
+    """Return the first alternative that applies; where it names nobody or there is none, why those before it do not apply."""
+    refused: list[Unknown] = []
     for blame in match.rule.blame:
-        if not all(_holds(match, name) for name in blame.when):
-            continue
-        if not blame.roles:
-            return blame, None
-        value = match.scope.value(blame.roles[0].value)
-        if isinstance(value, Known):
-            return blame, None
-        refused = refused or value
-    return None, refused
+        why = refusal(match, blame)
+        if why is None:
+            return blame, () if blame.roles else tuple(refused)
+        refused.append(why)
+    return None, tuple(refused)
 
 
 def _holds(match: Match, name: str) -> bool:
@@ -129,6 +146,12 @@ def _suspects(match: Match, blame: Blame | None, timeline: Timeline) -> tuple[tu
         return everyone, ()
     reason = "their order can't be told: the times overlap within clock precision and skew"
     return (), tuple(evolve(s, certainty="undecided", reasons=(*s.reasons, reason)) for s in everyone)
+
+
+def _unread(refused: Iterable[Unknown], timeline: Timeline) -> tuple[Suspect, ...]:
+    """Return the ranks that a built-in could neither name nor clear because their logs were not read."""
+    found = ((need.rank, why.reason) for why in refused for need in why.needs if need.rank is not None)
+    return _distinct(Suspect(rank, timeline.topology.host_of(rank), None, "undecided", (reason,)) for rank, reason in found)
 
 
 def _distinct(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
@@ -190,9 +213,12 @@ def _proof(clause: Clause) -> str:
     if not clause.sightings:
         return clause.reason if clause.step.verb != "unless" else ""
     first = clause.sightings[0]
-    when = f" at {time_text(first.instant)}" if first.instant.known and first.instant.year else ""
+    when = f" at {time_text(first.instant)}" if first.instant.known and first.instant.frame in _DATED else ""
     more = f" and {len(clause.sightings) - 1} more" if len(clause.sightings) > 1 else ""
     return f"`{clause.step.name}`: {claim_of(first).label()}{when}{more}"
+
+
+_DATED = {("wall", "", True), ("local", "", True)}  # clocks whose times can be shown as dates
 
 
 def time_text(instant: Instant) -> str:
@@ -207,16 +233,30 @@ def time_text(instant: Instant) -> str:
 # ------------------------------------------------------------------ time, evidence, actors, missing facts
 
 
-def _onset(match: Match) -> Instant | None:
-    """Return the first instant that the rule's `onset` alternatives give, else the trigger's."""
+def _onset(match: Match) -> tuple[Instant | None, tuple[str, ...]]:
+    """Return the first instant that the rule's `onset` alternatives give, else the trigger's, and which could not be asked."""
+    notes: list[str] = []
     for alternative in match.rule.onset:
         point = match.scope.anchor(alternative) if isinstance(alternative, Anchor) else _look_up(match, alternative)
         if point is not None and point.instant.known:
-            return point.instant
+            if not (isinstance(alternative, LookUp) and _dropped_between(match, alternative, point)):
+                return point.instant, tuple(notes)
+            name = alternative.event.rpartition("#")[2]
+            notes.append(f"the onset may lie elsewhere: lines of `{name}` around it were dropped to stay within bounds")
     if match.rule.onset:
-        return None
+        return None, tuple(notes)
     instant = match.scope.bindings[match.rule.trigger.name][0].instant
-    return instant if instant.known else None
+    return (instant if instant.known else None), ()
+
+
+def _dropped_between(match: Match, look: LookUp, found: Point) -> bool:
+    """Whether a sighting that was dropped may lie between an anchor and what a look-up found: then that is not the nearest."""
+    anchor = match.scope.anchor(look.anchor) if look.anchor is not None else None
+    if anchor is None or not anchor.instant.comparable(found.instant):
+        return False
+    earlier, later = sorted((anchor.instant, found.instant), key=lambda i: i.lo)
+    timeline = match.scope.timeline
+    return any(timeline.dropped(p, look.event, earlier.hi, later.lo, found.instant) for p in timeline.presences)
 
 
 def _look_up(match: Match, look: LookUp) -> Point | None:

@@ -105,6 +105,9 @@ class Clause:
         if silence_only is not None:
             message = "`for … after …` says how long an actor is silent; an event has no length"
             mistakes.add("E0409", message, silence_only.span, "`within … after …`", "or did you mean `silence`?")
+        if "group" in self.keys and event is not None and event.capture_type("group") is None:
+            message = f"this rule is per process group, and the event `{event.name}` does not capture its `group`"
+            mistakes.add("E0204", message, node.span, "an event with `{group:word}` or the like")
         pick: Literal["first", "last"] = "last" if any(p.text == "last" for p in node.leaves("PICK")) else "first"
         step = Step(
             verb=verb_of(node),

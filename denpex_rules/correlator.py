@@ -30,7 +30,11 @@ BUDGET = 20_000  # judged candidates per episode; beyond it the match is inconcl
 
 @frozen
 class Clause:
-    """How one step of a match came out; `sightings` are what it is bound to, `miss` the nearest miss in seconds."""
+    """How one step of a match came out.
+
+    `sightings` are what it is bound to, `miss` the nearest miss in seconds, `near` the sighting that missed so little, or that
+    a guard saw.
+    """
 
     step: Step
     truth: Truth
@@ -38,6 +42,7 @@ class Clause:
     sightings: Bound = ()
     needs: tuple[Need, ...] = ()
     miss: float | None = None
+    near: Sighting | None = None
 
 
 @frozen
@@ -100,7 +105,7 @@ class _Machine:
     def triggers(self) -> Bound:
         """Return the trigger's sightings that its own conditions do not exclude."""
         scope = self._empty()
-        found = self.pool.of(self.rule.trigger.event)
+        found = self.pool.triggers(self.rule.trigger.event)
         return tuple(s for s in found if scope.where(self.rule.trigger, s).truth is not Truth.FALSE)
 
     def run(self) -> Match:
@@ -283,7 +288,8 @@ class _Machine:
         clause = self._ask(step, scope)
         flipped = {Truth.TRUE: Truth.FALSE, Truth.FALSE: Truth.TRUE}.get(clause.truth, clause.truth)
         reason = clause.reason or (f"`{step.name}` was seen" if flipped is Truth.FALSE else "")
-        return Clause(step, flipped, reason, (), clause.needs)
+        seen = clause.sightings[0] if flipped is Truth.FALSE and clause.sightings else None
+        return Clause(step, flipped, reason, (), clause.needs, near=seen)
 
     def _ask(self, step: Step, scope: Scope) -> Clause:
         """Return how a step that consumes nothing came out."""
@@ -299,7 +305,7 @@ class _Machine:
             sighting, ruling = open_[0]
             return Clause(step, Truth.UNDETERMINED, ruling.reason, (sighting,), ruling.needs)
         ruling = self._absence(step, scope)
-        return Clause(step, ruling.truth, ruling.reason, (), ruling.needs, self._miss(step, scope))
+        return Clause(step, ruling.truth, ruling.reason, (), ruling.needs, *self._miss(step, scope))
 
     def _job(self) -> str | None:
         job = dict(self.pool.fields).get("job")
@@ -324,22 +330,31 @@ class _Machine:
                     scope = scope.bind(step.name, clause.sightings)
         return scope, tuple(clauses)
 
-    def _miss(self, step: Step, scope: Scope) -> float | None:
-        """Return by how many seconds the nearest sighting that meets the conditions misses the window."""
+    def _miss(self, step: Step, scope: Scope) -> tuple[float | None, Sighting | None]:
+        """Return by how many seconds the nearest sighting that meets the conditions misses the window, and that sighting."""
         if step.window is None:
-            return None
+            return None, None
         window = step.window
         fitting = [s for s in self._narrowed(step, scope) if scope.where(step, s).truth is not Truth.FALSE]
-        return min((m for s in fitting if (m := scope.miss(window, s)) is not None), default=None)
+        misses = ((m, s) for s in fitting if (m := scope.miss(window, s)) is not None)
+        return min(misses, key=lambda miss: miss[0], default=(None, None))
 
     # ---- results
 
     def _match(self, outcome: Outcome, found: tuple[Scope, tuple[Clause, ...]]) -> Match:
         scope, clauses = found
+        clauses = tuple(self._nearest(c, scope) for c in clauses)
         scope, confirming = self._confirming(scope)
         order = {step.name: i for i, step in enumerate(self.rule.steps)}
         ordered = tuple(sorted((*clauses, *confirming), key=lambda c: order[c.step.name]))
         return Match(self.rule, self.key, outcome, scope, ordered, self._own(scope))
+
+    def _nearest(self, clause: Clause, scope: Scope) -> Clause:
+        """Return a clause that nobody could decide with what came nearest: that may be what its author meant."""
+        if clause.truth is not Truth.UNDETERMINED or clause.sightings or clause.step.event == SILENCE:
+            return clause
+        miss, near = self._miss(clause.step, scope)
+        return clause if near is None else evolve(clause, miss=miss, near=near)
 
     def _own(self, scope: Scope) -> Bound:
         return tuple(s for s in self.episode if scope.where(self.rule.trigger, s).truth is Truth.TRUE)

@@ -75,7 +75,9 @@ class Evidence:
 
 @frozen
 class ClauseResult:
-    """How one clause came out: its words, truth, and why. `miss_s` is the nearest miss in seconds, where there is one."""
+    """How one clause came out: its words, truth, and why. `miss_s` is the nearest miss in seconds, where there is one; `nearest`
+    the `file:line` of it, or of what a guard saw: explanations say it, reports do not.
+    """
 
     verb: str
     step: str
@@ -83,6 +85,7 @@ class ClauseResult:
     truth: Truth
     reason: str = ""
     miss_s: float | None = None
+    nearest: str | None = None
 
 
 @frozen
@@ -144,6 +147,8 @@ class Incident:
     remedy: Remedy = Remedy()
     impact: str = "major"
     clauses: tuple[ClauseResult, ...] = ()
+    attempt: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 @frozen
@@ -161,7 +166,11 @@ class Unexplained:
 
 @frozen
 class ActorCoverage:
-    """What was read of one actor in one kind of log."""
+    """What was read of one actor in one kind of log.
+
+    `truncated`: bytes of it are missing; `merged`: a line may stand for lines of others. `silent_since` is its last line, where
+    the logs of the job go on for several times its longest gap.
+    """
 
     actor: Who
     kind: str | None
@@ -171,6 +180,17 @@ class ActorCoverage:
     first: str | None
     last: str | None
     gaps: tuple[Interval, ...] = ()
+    truncated: bool = False
+    merged: bool = False
+    silent_since: str | None = None
+
+
+@frozen
+class Unread:
+    """An actor that other lines tell of, and the kind of log of it that was not read."""
+
+    actor: Who
+    kind: str
 
 
 @frozen
@@ -189,7 +209,10 @@ class SourceSummary:
 
 @frozen
 class CoverageReport:
-    """What was read, of whom, over which time; what was cut or merged; the ranks expected and seen."""
+    """What was read, of whom, over which time; what was cut or merged; the ranks expected and seen.
+
+    `unread` are the first of those whose log is not there, `unread_count` tells how many there are.
+    """
 
     actors: tuple[ActorCoverage, ...] = ()
     sources: tuple[SourceSummary, ...] = ()
@@ -197,17 +220,45 @@ class CoverageReport:
     ranks_seen: int = 0
     skew_s: float = 5.0
     notes: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    unread_count: int = 0
+
+
+@frozen
+class Ending:
+    """How the logs of a job end in which nothing failed. `last` is the last time in them.
+
+    `ended`: a line says that the work is done. `open`: no line does; a job that runs and one that was killed as a whole look alike.
+    `cut_off`: the ranks `stopped` stopped in the middle of their work while others went on. None of it is an accusation.
+    """
+
+    state: Literal["ended", "open", "cut_off"]
+    last: str | None
+    stopped: Group = Group()
+    reasons: tuple[str, ...] = ()
+    missing: tuple[MissingFact, ...] = ()
+
+
+@frozen
+class Recurrence:
+    """A device, host or rank that failed first in several incidents of different attempts or times."""
+
+    who: Who
+    incidents: tuple[str, ...]
+    attempts: tuple[int, ...] = ()
 
 
 @frozen
 class Report:
-    """The whole answer to one scan."""
+    """The whole answer to one scan. `ending` is None where something failed, or where no log of a job was read."""
 
     verdict: Verdict
     incidents: tuple[Incident, ...] = ()
     unexplained: tuple[Unexplained, ...] = ()
     coverage: CoverageReport = CoverageReport()
     schema: str = SCHEMA
+    ending: Ending | None = None
+    recurrences: tuple[Recurrence, ...] = ()
 
 
 @frozen
@@ -219,3 +270,61 @@ class Explanation:
     outcome: Literal["confirmed", "inconclusive", "quiet"]
     clauses: tuple[ClauseResult, ...]
     evidence: tuple[Evidence, ...] = ()
+
+
+@frozen
+class Decisive:
+    """One record that an incident's answer rests on. `part`: `evidence` of its own rule, `explained` (of a finding that it
+    explains) or `witness` (of no rule: it proves order, such as the last progress before the onset).
+    """
+
+    part: Literal["evidence", "explained", "witness"]
+    rule: str
+    evidence: Evidence
+
+
+@frozen
+class Alternative:
+    """One alternative of a rule's `blame`: its words, whether it applied, and why not."""
+
+    text: str
+    applied: bool
+    why: str = ""
+
+
+@frozen
+class Weighed:
+    """A rule that was weighed for an incident, and what became of it: its `root`, `explained` by it, `apart` from it, or `quiet`.
+
+    `count` is how many findings or keys of the rule came out so; `clauses` are those of the first.
+    """
+
+    rule: str
+    title: str
+    stands: Literal["root", "explained", "apart", "quiet"]
+    outcome: Literal["confirmed", "inconclusive", "quiet"]
+    why: str
+    clauses: tuple[ClauseResult, ...] = ()
+    count: int = 1
+
+
+@frozen
+class Considered:
+    """Actors that could have failed first, and what became of that, with what speaks for and against them."""
+
+    actors: Group
+    stands: Literal["initiator", "possible", "rejected"]
+    speaks_for: tuple[str, ...] = ()
+    speaks_against: tuple[str, ...] = ()
+
+
+@frozen
+class Reasoning:
+    """The whole reasoning of one incident: its decisive records in order of time, rules, alternatives of blame and candidates."""
+
+    incident: Incident
+    timeline: tuple[Decisive, ...]
+    rules: tuple[Weighed, ...]
+    alternatives: tuple[Alternative, ...]
+    considered: tuple[Considered, ...]
+    missing: tuple[MissingFact, ...] = ()

@@ -46,6 +46,12 @@ FUNCTIONS: Final[Mapping[str, Signature]] = {
             "step's sightings name (`group`, `member`), by the communicator that numbers its members alike",
         ),
         Signature(
+            "not_among",
+            (("step", "step"),),
+            "ranks",
+            "the ranks among the first step's sightings that are not among the second's, where every rank is among the first's",
+        ),
+        Signature(
             "lowest",
             (("capture",),),
             "ranks",
@@ -55,7 +61,7 @@ FUNCTIONS: Final[Mapping[str, Signature]] = {
             "odd_one_out",
             (("capture",),),
             "ranks",
-            "the ranks whose value of the capture differs from the one that most ranks show",
+            "the ranks whose value of the capture differs from the one that more than half of the job's ranks show",
         ),
         Signature(
             "first_silent",

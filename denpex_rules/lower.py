@@ -45,7 +45,6 @@ _ONCE: Final = (
     *("blame", "onset", "victim", "reporter", "why"),
 )
 _WRITTEN: Final = {"scope": "per"}
-_LATER_KEYS: Final = frozenset({"group"})
 _WEB: Final = re.compile(r"[a-z]+://")
 
 
@@ -219,14 +218,11 @@ class _Rule:
         keys: list[Key] = []
         for leaf in node.leaves("NAME"):
             key = next((k for k in KEYS if k == leaf.text), None)
-            if leaf.text in _LATER_KEYS:
-                message = f"the scope key `{leaf.text}` is not supported yet"
-                self.mistakes.add("E0901", message, leaf.span, f"one of {', '.join(KEYS)}")
-            elif key is None:
+            if key is None:
                 hint = did_you_mean(leaf.text, KEYS)
                 self.mistakes.add("E0403", f"`{leaf.text}` is no scope key", leaf.span, f"one of {', '.join(KEYS)}", hint)
             elif key in keys:
-                self.mistakes.add("E0202", f"the scope key `{key}` stands twice", leaf.span)
+                self.mistakes.repeat(f"the scope key `{key}` stands twice", leaf.span)
             else:
                 keys.append(key)
         amount = next(iter(node.leaves("DURATION", "INT")), None)
@@ -345,7 +341,7 @@ class _Rule:
         found: dict[str, None] = {}
         for leaf in node.leaves() if node is not None else ():
             if leaf.text in found:
-                self.mistakes.add("E0202", f"the tag `{leaf.text}` stands twice", leaf.span)
+                self.mistakes.repeat(f"the tag `{leaf.text}` stands twice", leaf.span)
             found[leaf.text] = None
         return tuple(found)
 
@@ -368,7 +364,7 @@ class _Rule:
             if name == cls:
                 self.mistakes.add("E0604", "a rule can't cause its own class", part.span)
             elif name in found:
-                self.mistakes.add("E0202", f"the class `{name}` stands twice", part.span)
+                self.mistakes.repeat(f"the class `{name}` stands twice", part.span)
             found[name] = None
         return tuple(found)
 

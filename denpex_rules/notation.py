@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from denpex_rules.clock import format_duration
-from denpex_rules.rule import SILENCE, Anchor, Call, Condition, Constant, Expression, Path, Step, Window
+from denpex_rules.rule import SILENCE, Anchor, Blame, Call, Condition, Constant, Expression, Path, Step, Window
 
 
 def clause_text(step: Step) -> str:
@@ -68,3 +68,12 @@ def anchor_text(anchor: Anchor) -> str:
         shift = format_duration(term) if isinstance(term, int) else expression_text(term)
         terms += f" {'+' if sign > 0 else '-'} {shift}"
     return base + terms
+
+
+def blame_text(blame: Blame) -> str:
+    """Return one alternative of a rule's `blame` in the rule language."""
+    parts = ["each"] if blame.each else []
+    parts.append(", ".join(f"{role.role} {expression_text(role.value)}" for role in blame.roles) or "none")
+    parts += ["likely"] if blame.roles and blame.certainty == "likely" else []
+    parts += ["when " + " and ".join(blame.when)] if blame.when else []
+    return " ".join(parts)

@@ -7,12 +7,13 @@ separators, bidi overrides, invisible characters) is shown as its escape; styles
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from typing import Final
-
-from rich.text import Text
 
 WIDTH: Final = 100
 LABEL_WIDTH: Final = 14
+
+Line = tuple[tuple[str, str], ...]  # texts side by side, each with its rich style
 
 
 def neutral(text: str) -> str:
@@ -35,10 +36,11 @@ _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 class Page:
-    """Lines in order. Everything that is added is neutralised; lines wrap at WIDTH columns where words allow it."""
+    """Lines in order. Everything that is added is neutralised; lines wrap at `width` columns where words allow it."""
 
-    def __init__(self) -> None:
-        self.lines: list[Text] = []
+    def __init__(self, width: int = WIDTH) -> None:
+        self.width = width
+        self.lines: list[Line] = []
 
     def add(self, text: str, *, lead: str = "", indent: int = 0, style: str = "", lead_style: str = "", wrap: bool = True) -> None:
         """Add one paragraph.
@@ -53,13 +55,10 @@ class Page:
         """
         lead, text = neutral(lead), neutral(text)
         hang = indent + len(lead)
-        rows = _wrap(text, max(WIDTH - hang, WIDTH // 3)) if wrap else [text]
+        rows = _wrap(text, max(self.width - hang, self.width // 3)) if wrap else [text]
         for number, row in enumerate(rows):
-            line = Text(" " * indent)
-            line.append(lead if number == 0 else " " * len(lead), style=lead_style)
-            line.append(row, style=style)
-            line.rstrip()
-            self.lines.append(line)
+            front = lead if number == 0 else " " * len(lead)
+            self.lines.append(_stripped(((" " * indent, ""), (front, lead_style), (row, style))))
 
     def label(self, name: str, text: str, *, indent: int = 2, style: str = "") -> None:
         """Add one `name  text` row of a block."""
@@ -72,12 +71,20 @@ class Page:
 
     def blank(self) -> None:
         """Add an empty line, unless the page is empty or ends with one."""
-        if self.lines and self.lines[-1].plain:
-            self.lines.append(Text())
+        if self.lines and self.lines[-1]:
+            self.lines.append(())
 
     def plain(self) -> str:
         """Return the page without styles, each line ended by a newline."""
-        return "".join(f"{line.plain}\n" for line in self.lines)
+        return "".join("".join(text for text, _ in line) + "\n" for line in self.lines)
+
+
+def _stripped(line: Iterable[tuple[str, str]]) -> Line:
+    """Return a line without the blanks at its end."""
+    kept = [(text, style) for text, style in line if text]
+    while kept and not kept[-1][0].rstrip():
+        kept.pop()
+    return (*kept[:-1], (kept[-1][0].rstrip(), kept[-1][1])) if kept else ()
 
 
 def _wrap(text: str, width: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Who takes part in a match: the sightings of one key, and the episodes of its trigger (specification 4.1 and 4.7)."""
+"""Who takes part in a match: the sightings of one key and attempt, and the episodes of its trigger (specification 4.1 and 4.7)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ KeyValue = tuple[object, ...]
 
 @define
 class Pool:
-    """The sightings that take part under one key; looked up by event, and by event and field value."""
+    """The sightings that take part under one key; looked up by event, and by event and field value.
+
+    `attempts`: whether the rule's sightings name several attempts; the triggers are then those that name exactly `attempt`.
+    """
 
     timeline: Timeline
     fields: tuple[tuple[Key, object], ...]
     emitter: Emitter | None
+    attempts: bool = False
+    attempt: int | None = None
     _by_event: dict[str, Bound] = Factory(dict)
     _by_field: dict[tuple[str, str], dict[object, list[Sighting]]] = Factory(dict)
 
@@ -33,7 +38,14 @@ class Pool:
             self._by_event[event] = tuple(s for s in self.timeline.of(event) if self._admits(s))
         return self._by_event[event]
 
+    def triggers(self, event: str) -> Bound:
+        """Return the sightings of the trigger's event that start a match under this key, in canonical order."""
+        found = self.of(event)
+        return tuple(s for s in found if s.actor.attempt == self.attempt) if self.attempts else found
+
     def _admits(self, sighting: Sighting) -> bool:
+        if self.attempt is not None and sighting.actor.attempt not in {None, self.attempt}:
+            return False
         if self.emitter is not None and sighting.emitter != self.emitter:
             return False
         return all(_fits(key, value, sighting) for key, value in self.fields)
@@ -65,9 +77,10 @@ def _key_field(sighting: Sighting, key: Key) -> object:
 
 
 def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
-    """Yield each key of a rule with the sightings that take part under it, in a stable order."""
+    """Yield each key of a rule with the sightings that take part under it, one attempt after the other, in a stable order."""
     used = [s for step in rule.steps for s in timeline.of(step.event)]
-    keys: dict[KeyValue, tuple[tuple[tuple[Key, object], ...], Emitter | None]] = {}
+    attempts = len({s.actor.attempt for s in used} - {None}) > 1
+    keys: dict[tuple[KeyValue, int | None], tuple[tuple[tuple[Key, object], ...], Emitter | None]] = {}
     jobs: dict[object, list[str | None]] = {}
     for trigger in timeline.of(rule.trigger.event):
         own = tuple((key, _key_field(trigger, key)) for key in rule.keys)
@@ -79,9 +92,13 @@ def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
                 continue
             fields = tuple((key, job if key == "job" else value) for key, value in own)
             value = tuple(value for _, value in fields) + ((lone,) if lone else ())
-            keys.setdefault(value, (fields, lone))
-    for value, (fields, lone) in sorted(keys.items(), key=lambda item: tuple(map(str, item[0]))):
-        yield value, Pool(timeline, fields, lone)
+            keys.setdefault((value, trigger.actor.attempt if attempts else None), (fields, lone))
+    for (value, attempt), (fields, lone) in sorted(keys.items(), key=lambda item: _order(*item[0])):
+        yield value, Pool(timeline, fields, lone, attempts, attempt)
+
+
+def _order(value: KeyValue, attempt: int | None) -> tuple[object, ...]:
+    return (tuple(map(str, value)), attempt is not None, attempt or 0)
 
 
 def _jobs(own: tuple[tuple[Key, object], ...], lone: Emitter | None, used: list[Sighting]) -> list[str | None]:

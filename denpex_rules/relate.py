@@ -2,7 +2,8 @@
 
 A cause explains a symptom when it does not come after the start of the stall, both are of one job, the symptom lies within the
 cause's span, and the job made no progress in between. A cause whose order to the symptom can't be told explains it all the same,
-as likely: nothing else may then be concluded from the order.
+as likely: nothing else may then be concluded from the order. Where each of the two may cause the other, the one that names
+more explains the one that names less.
 
 Two rules may see one fault from two sides (the kernel's Xid and the process's own CUDA error). Findings of one class that name
 no different rank, host or device and lie close together are one fault: the one that names more stands for both.
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from attrs import Factory, define, evolve, frozen
 
 from denpex_rules.blame import Finding
-from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, Order
+from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, Order, format_duration
 from denpex_rules.finding import Suspect
 from denpex_rules.timeline import Point, Timeline, point_of
 
@@ -73,11 +74,11 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
     for index, symptom in enumerate(ordered):
         if index in parents:
             continue
-        start, slack = (_start(symptom), SLACK) if symptom.rule.cls in symptoms else (symptom.began, ECHO)
         links = [
             _Link(i, truth is Order.BEFORE)
             for i, cause in enumerate(ordered)
-            if i != index and (truth := _relation(cause, symptom, start, slack, timeline, progress)) is not None
+            if i != index and isinstance(truth := relation(cause, symptom, timeline, progress, symptoms), Order)
+            if truth is Order.BEFORE or not _rather(relation(symptom, cause, timeline, progress, symptoms), index, i, ordered)
         ]
         usable = [link for link in links if not _descends(link.cause, index, parents)]
         if usable:
@@ -136,7 +137,7 @@ def _one_fault(a: Finding, b: Finding) -> bool:
     """Whether two findings of different rules may be one fault: same class, one actor as far as both name it, close in time."""
     if a.rule.cls != b.rule.cls or a.rule.id == b.rule.id or not a.initiators or not b.initiators:
         return False
-    if a.job is not None and b.job is not None and a.job != b.job:
+    if any(None not in pair and pair[0] != pair[1] for pair in ((a.job, b.job), (a.attempt, b.attempt))):
         return False
     pairs = [(x, y) for x in a.initiators for y in b.initiators]
     if not all(_compatible(x, y) for x, y in pairs):
@@ -152,6 +153,13 @@ def _compatible(a: Suspect, b: Suspect) -> bool:
     return all(x is None or y is None or x == y for x, y in parts)
 
 
+def _rather(back: Order | str, symptom: int, cause: int, findings: Sequence[Finding]) -> bool:
+    """Whether the other way round is more likely: it is certain, or as open, and its cause names more or stands first."""
+    if isinstance(back, str):
+        return False
+    return back is Order.BEFORE or (-_named(findings[symptom]), symptom) < (-_named(findings[cause]), cause)
+
+
 def _descends(node: int, ancestor: int, parents: dict[int, _Link]) -> bool:
     """Whether `node` is already explained, directly or not, by `ancestor`: a relation back would close a circle."""
     while node in parents:
@@ -161,22 +169,25 @@ def _descends(node: int, ancestor: int, parents: dict[int, _Link]) -> bool:
     return False
 
 
-def _relation(
-    cause: Finding, symptom: Finding, start: Point, slack: int, timeline: Timeline, progress: frozenset[str]
-) -> Order | None:
-    """Return BEFORE when the cause certainly came first, UNCERTAIN when that can't be told, None when they are not related."""
+def relation(
+    cause: Finding, symptom: Finding, timeline: Timeline, progress: frozenset[str], symptoms: frozenset[str]
+) -> Order | str:
+    """Return BEFORE when the cause certainly came first, UNCERTAIN when that can't be told, else why they are not related."""
     if symptom.rule.cls not in cause.rule.causes:
-        return None
+        return f"{cause.rule.id} is not known to cause {symptom.rule.cls}"
     if cause.job is not None and symptom.job is not None and cause.job != symptom.job:
-        return None
+        return f"it is of job {cause.job}, the other of job {symptom.job}"
+    if cause.attempt is not None and symptom.attempt is not None and cause.attempt != symptom.attempt:
+        return f"it is of attempt {cause.attempt}, the other of attempt {symptom.attempt}"
+    start, slack = (_start(symptom), SLACK) if symptom.rule.cls in symptoms else (symptom.began, ECHO)
     began = _began(cause)
     order = timeline.order(began, start)
     if order is Order.AFTER and timeline.order(began.shift(-slack), start) is Order.AFTER:
-        return None
+        return "it came later than what it would have to explain"
     if _too_far(began.instant, start.instant, cause.rule.span_ns):
-        return None
+        return f"it came more than {format_duration(cause.rule.span_ns)} earlier"
     if _progressed(cause.began, start, timeline, progress):
-        return None
+        return "the job made progress in between"
     return Order.BEFORE if order is Order.BEFORE else Order.UNCERTAIN
 
 

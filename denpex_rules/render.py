@@ -13,13 +13,29 @@ from typing import Final, Protocol, cast
 from denpex_rules import plugins, schema
 from denpex_rules.clock import format_duration, parse_time
 from denpex_rules.errors import UsageError
-from denpex_rules.finding import CoverageReport, Evidence, Explanation, Incident, Interval, Report, Unexplained
+from denpex_rules.finding import (
+    ClauseResult,
+    CoverageReport,
+    Evidence,
+    Explanation,
+    Group,
+    Incident,
+    Interval,
+    MissingFact,
+    Moment,
+    Recurrence,
+    Report,
+    Suspect,
+    Unexplained,
+    Who,
+)
 from denpex_rules.page import LABEL_WIDTH, Page
 from denpex_rules.wording import format_interval, format_moment, name_actor, name_group, nearest_miss, plural
 
 ROOT_EVIDENCE: Final = 3  # records of one step that the text shows
 NESTED_EVIDENCE: Final = 1  # as many of one step of a finding that another explains
 UNEXPLAINED: Final = 10  # unexplained shapes that the text shows
+GAPS: Final = 5  # gaps of one actor that the text shows, the longest
 ELSEWHERE: Final = "--format json shows all"
 
 
@@ -41,21 +57,38 @@ def report_page(report: Report, *, coverage: bool = False) -> Page:
         coverage: append everything that was read, per actor and source, instead of one line about it.
     """
     page = Page()
-    page.add(_headline(report), lead=f"{_VERDICTS[report.verdict]}: ", style="bold", lead_style=_STYLES[report.verdict])
+    verdict = "NO FAILURE SEEN" if _open(report) and report.verdict == "healthy" else _VERDICTS[report.verdict]
+    page.add(_headline(report), lead=f"{verdict}: ", style="bold", lead_style=_STYLES[report.verdict])
     for number, incident in enumerate(report.incidents, 1):
         if number > 1:
             page.blank()
             lead = f"[{number} of {len(report.incidents)}] {_LEVELS[incident.level]}: "
             page.add(incident.title, lead=lead, style="bold", lead_style="bold")
         _incident(page, incident, 2, ROOT_EVIDENCE)
+    if report.recurrences:
+        page.blank()
+        _recurrences(page, report.recurrences)
     if report.unexplained:
         page.blank()
         _unexplained(page, report.unexplained)
+    if _open(report):
+        page.blank()
+        _ending(page, report)
     page.blank()
     page.add(coverage_line(report.coverage), lead="Read: ", lead_style="dim")
     if coverage:
         page.blank()
         _coverage(page, report.coverage)
+    return page
+
+
+def incident_page(incident: Incident) -> Page:
+    """Return one incident with its id and revision, as it is given while logs are followed."""
+    page = Page()
+    lead = f"{_LEVELS[incident.level]} {incident.id}, revision {incident.revision}: "
+    page.add(incident.title, lead=lead, style="bold", lead_style="bold")
+    _incident(page, incident, 2, ROOT_EVIDENCE)
+    page.blank()
     return page
 
 
@@ -84,9 +117,34 @@ def _headline(report: Report) -> str:
         return report.incidents[0].title + (f" (and {plural(others, 'further incident')})" if others else "")
     if report.verdict == "no_data":
         return "nothing that could be read as a log"
+    if report.ending is not None and report.ending.state == "cut_off":
+        return f"{plural(report.ending.stopped.count, 'rank')} stopped in the middle of its work, while others went on"
     if report.unexplained:
         return f"{plural(len(report.unexplained), 'kind')} of error records that no rule explains"
     return "no rule found a failure"
+
+
+def _open(report: Report) -> bool:
+    """Whether nothing failed in the logs of a job, and no line says that its work is done."""
+    return report.ending is not None and report.ending.state != "ended"
+
+
+def _ending(page: Page, report: Report) -> None:
+    """Say how the logs of a job without a failure end: what was killed as a whole looks like what still runs."""
+    if report.ending is None:
+        return
+    last = f" at {format_moment(Moment(report.ending.last, report.ending.last, 'wall'))}" if report.ending.last else ""
+    page.add(f"The logs end{last} without an end of the job: whether it still runs or was killed they don't tell.")
+    page.items(report.ending.reasons, indent=2)
+    add_missing(page, report.ending.missing, 2)
+
+
+def _recurrences(page: Page, found: tuple[Recurrence, ...]) -> None:
+    page.add("Failed first more than once:", style="bold")
+    for one in found:
+        attempts = f", of attempts {', '.join(map(str, one.attempts))}" if one.attempts else ""
+        text = f"{name_actor(one.who)}: {plural(len(one.incidents), 'incident')}{attempts} ({', '.join(one.incidents)})"
+        page.add(text, lead="- ", indent=2)
 
 
 def _incident(page: Page, incident: Incident, indent: int, limit: int) -> None:
@@ -103,7 +161,7 @@ def _incident(page: Page, incident: Incident, indent: int, limit: int) -> None:
         page.add("speaks against it:", indent=indent)
         for clause in incident.against:
             page.add(clause.text + (f": {clause.reason}" if clause.reason else ""), lead="- ", indent=indent + 2)
-    _missing(page, incident, indent)
+    add_missing(page, incident.missing, indent)
     if incident.explains:
         page.add(f"explains {plural(len(incident.explains), 'further finding')}:", indent=indent)
         for nested in incident.explains:
@@ -116,20 +174,38 @@ def _who_and_when(page: Page, incident: Incident, indent: int) -> None:
         page.label("failed first", f"{name_actor(suspect)} ({suspect.certainty})", indent=indent, style="bold red")
     if not incident.initiators:
         page.label("failed first", "undecided" if incident.candidates or incident.missing else "nobody is accused", indent=indent)
-    for suspect in incident.candidates:
-        page.label("possible", f"{name_actor(suspect)} (undecided: not an accusation)", indent=indent)
+    for alike in _alike(incident.candidates):
+        page.label("possible", f"{_named(alike)} (undecided: not an accusation)", indent=indent)
     zone = "(zone unknown)" if any(e.instant.clock == "local" for e in incident.evidence) else "UTC"
     page.label("since", format_interval(incident.onset, zone) if incident.onset else "unknown", indent=indent)
     job = f", job {incident.job}" if incident.job is not None else ""
     finding = f"{incident.outcome}, {incident.cls}, impact {incident.impact}{job}"
+    for note in incident.notes:
+        page.label("note", note, indent=indent)
     page.label("finding", f"{finding}; {incident.rule}; id {incident.id} revision {incident.revision}", indent=indent)
 
 
 def _reasons(page: Page, incident: Incident, indent: int) -> None:
-    suspects = [s for s in (*incident.initiators, *incident.candidates) if s.reasons]
+    for alike in (*_alike(incident.initiators), *_alike(incident.candidates)):
+        if alike[0].reasons:
+            page.add(f"why {_named(alike)}:", indent=indent)
+            page.items(alike[0].reasons, indent=indent + 2)
+
+
+def _alike(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
+    """Return suspects in groups of those for whom the same speaks."""
+    groups: dict[tuple[str, ...], list[Suspect]] = {}
     for suspect in suspects:
-        page.add(f"why {name_actor(suspect)}:", indent=indent)
-        page.items(suspect.reasons, indent=indent + 2)
+        groups.setdefault(suspect.reasons, []).append(suspect)
+    return [*groups.values()]
+
+
+def _named(suspects: list[Suspect]) -> str:
+    """Return one suspect by all its parts, several by rank and host or one after the other."""
+    if len(suspects) == 1:
+        return name_actor(suspects[0])
+    actors = tuple(Who(s.rank, s.host, s.device) for s in suspects)
+    return name_group(Group(len(actors), actors)).partition(": ")[2]
 
 
 def _evidence(page: Page, evidence: tuple[Evidence, ...], indent: int, limit: int) -> None:
@@ -181,11 +257,11 @@ def _remedy(page: Page, incident: Incident, indent: int) -> None:
         page.label("see", reference, indent=indent)
 
 
-def _missing(page: Page, incident: Incident, indent: int) -> None:
-    if not incident.missing:
-        return
-    page.add("what is missing:", indent=indent, style="bold yellow")
-    for fact in incident.missing:
+def add_missing(page: Page, facts: Iterable[MissingFact], indent: int) -> None:
+    """Add the facts that are missing, why each matters, and the command that fetches it; nothing where there are none."""
+    for number, fact in enumerate(facts):
+        if number == 0:
+            page.add("what is missing:", indent=indent, style="bold yellow")
         page.add(fact.fact, lead="- ", indent=indent + 2)
         if fact.why:
             page.add(fact.why, lead="why: ", indent=indent + 4)
@@ -239,16 +315,32 @@ def coverage_page(coverage: CoverageReport) -> Page:
     return page
 
 
+def _width(gap: Interval) -> int:
+    return parse_time(gap.hi) - parse_time(gap.lo)
+
+
 def _coverage(page: Page, coverage: CoverageReport) -> None:
     page.add("Coverage by actor and kind of log:", style="bold")
     for actor in coverage.actors:
         page.add(f"{name_actor(actor.actor)}, {actor.kind or 'unknown kind'}", lead="- ", indent=2)
         times = format_interval(Interval(actor.first, actor.last)) if actor.first and actor.last else "no line with a time"
         untimed = f", {actor.untimed:,} without a time" if actor.untimed else ""
-        page.add(f"{times}; {plural(actor.lines, 'line')}{untimed}; in {', '.join(actor.sources)}", indent=4)
-        for gap in actor.gaps:
-            width = format_duration(parse_time(gap.hi) - parse_time(gap.lo))
-            page.add(f"silent {format_interval(gap)} ({width})", indent=4, style="yellow")
+        state = ("; cut" if actor.truncated else "") + ("; repeats merged" if actor.merged else "")
+        page.add(f"{times}; {plural(actor.lines, 'line')}{untimed}{state}; in {', '.join(actor.sources)}", indent=4)
+        if actor.silent_since is not None:
+            since = format_interval(Interval(actor.silent_since, actor.silent_since))
+            page.add(f"silent since {since}, while others go on", indent=4, style="yellow")
+        longest = sorted(actor.gaps, key=_width, reverse=True)[:GAPS]
+        for gap in (gap for gap in actor.gaps if gap in longest):
+            page.add(f"silent {format_interval(gap)} ({format_duration(_width(gap))})", indent=4, style="yellow")
+        if len(actor.gaps) > GAPS:
+            page.add(f"{plural(len(actor.gaps) - GAPS, 'shorter gap')}; {ELSEWHERE}", indent=4)
+    if coverage.unread:
+        page.add("Not read:", style="bold")
+        for unread in coverage.unread:
+            page.add(f"the {unread.kind} log of {name_actor(unread.actor)}", lead="- ", indent=2)
+        if coverage.unread_count > len(coverage.unread):
+            page.add(f"and {coverage.unread_count - len(coverage.unread):,} more", lead="- ", indent=2)
     page.add("Coverage by source:", style="bold")
     for source in coverage.sources:
         page.add(f"{source.source}  {source.layout or 'plain lines'}", lead="- ", indent=2)
@@ -271,18 +363,18 @@ def explanation_page(explanations: Iterable[Explanation]) -> Page:
         key = f" for {explanation.key}" if explanation.key else ""
         page.add(f"{explanation.rule}{key}: {explanation.outcome}", style="bold")
         for clause in explanation.clauses:
-            page.add(
-                clause.text,
-                lead=clause.truth.ljust(LABEL_WIDTH),
-                indent=2,
-                lead_style=_TRUTHS[clause.truth],
-            )
-            why = "; ".join(filter(None, (clause.reason, nearest_miss(clause))))
-            if why:
-                page.add(why, indent=2 + LABEL_WIDTH)
+            add_clause(page, clause, 2)
             own = tuple(e for e in explanation.evidence if e.step == clause.step)
             _records(page, own, 2 + LABEL_WIDTH, ROOT_EVIDENCE)
     return page
+
+
+def add_clause(page: Page, clause: ClauseResult, indent: int) -> None:
+    """Add how one clause came out: its truth, its words, the reason and the nearest miss."""
+    page.add(clause.text, lead=clause.truth.ljust(LABEL_WIDTH), indent=indent, lead_style=_TRUTHS[clause.truth])
+    why = "; ".join(filter(None, (clause.reason, nearest_miss(clause))))
+    if why:
+        page.add(why, indent=indent + LABEL_WIDTH)
 
 
 _TRUTHS: Final = {"true": "bold green", "false": "bold red", "undetermined": "bold yellow"}

@@ -4,42 +4,32 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from denpex_rules import finding as out
+from denpex_rules import ledger
 from denpex_rules.attribution import Known
-from denpex_rules.blame import Finding, Lack
-from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, format_time
+from denpex_rules.blame import Finding
+from denpex_rules.clock import MAX, MIN, SECOND, Instant, format_time
 from denpex_rules.correlator import Clause
+from denpex_rules.ending import ending
 from denpex_rules.evaluate import Scope
+from denpex_rules.missing import Context, facts, missing_fact, uncleared
 from denpex_rules.notation import clause_text
-from denpex_rules.program import Program
+from denpex_rules.recurrence import recurrences
 from denpex_rules.relate import Node
-from denpex_rules.rule import LEVELS, Expression, Kind, Level, Path, Rule, Text
+from denpex_rules.rule import LEVELS, Expression, Level, Path, Rule, Text
 from denpex_rules.sighting import Actor, ErrorLine, Scan, Sighting
-from denpex_rules.timeline import Need, Presence, Timeline
+from denpex_rules.timeline import Timeline
 from denpex_rules.topology import claim_of
 from denpex_rules.values import format_value
 
 LISTED = 32  # actors named per role; all are counted
 EVIDENCE = 50  # records shown per incident
 UNEXPLAINED = 20
-
-
-@frozen
-class Context:
-    """What incidents are described with."""
-
-    program: Program
-    timeline: Timeline
-
-    @property
-    def roles(self) -> Mapping[str, str]:
-        """Cause or symptom, by class."""
-        return {c.id: c.role for c in self.program.classes}
 
 
 def build(nodes: Iterable[Node], context: Context, scan: Scan, *, gaps: bool) -> out.Report:
@@ -53,9 +43,24 @@ def build(nodes: Iterable[Node], context: Context, scan: Scan, *, gaps: bool) ->
     """
     nodes = list(nodes)
     incidents = tuple(sorted((_incident(n, context, root=True) for n in nodes), key=lambda i: _rank(i, context)))
-    coverage = _coverage(context.timeline, gaps=gaps)
+    coverage = ledger.coverage(context.timeline, gaps=gaps)
     unexplained = _unexplained(scan, nodes, context)
-    return out.Report(_verdict(incidents, context), incidents, unexplained, coverage)
+    failed = any(i.level in {"failure", "stop"} for i in incidents)
+    how = None if failed else _ending(context)
+    verdict = _verdict(incidents, context)
+    if how is not None and how.state == "cut_off":
+        verdict = "undecided"
+    return out.Report(verdict, incidents, unexplained, coverage, ending=how, recurrences=recurrences(incidents))
+
+
+def _ending(context: Context) -> out.Ending | None:
+    """Return how the job's logs end, None where no log of it was read."""
+    found = ending(context.timeline, [e.id for e in context.program.events])
+    if found is None:
+        return None
+    last = moment(found.last)
+    stopped = _group(found.stopped)
+    return out.Ending(found.state, last.hi, stopped, found.reasons, tuple(missing_fact(lack) for lack in found.lacks))
 
 
 def _rank(incident: out.Incident, context: Context) -> tuple[object, ...]:
@@ -101,17 +106,19 @@ def _incident(node: Node, context: Context, *, root: bool) -> out.Incident:
         outcome=outcome,
         job=found.job,
         initiators=found.initiators,
-        candidates=found.candidates,
+        candidates=found.candidates or (uncleared(found, context) if root else ()),
         onset=interval(found.onset),
         evidence=tuple(evidence(step, s, match.scope) for step, s in shown),
         against=tuple(clause_result(c) for c in found.against),
         reporters=_group(found.reporters),
         victims=_group(found.victims),
         explains=explains,
-        missing=tuple(missing_fact(lack) for lack in _all_lacks(node, context, root=root)),
+        missing=facts(node, context, root=root),
         remedy=_remedy(rule, match.scope),
         impact=rule.impact,
         clauses=tuple(clause_result(c) for c in match.clauses),
+        attempt=found.attempt,
+        notes=found.notes,
     )
 
 
@@ -157,12 +164,13 @@ def evidence(step: str, sighting: Sighting, scope: Scope) -> out.Evidence:
         shifts = [sign * t for sign, t in terms if isinstance(t, int)]
         if len(shifts) == len(terms):
             moments[named.name] = sum(shifts) / SECOND
+    source, line, span = scope.timeline.locate(sighting.source, sighting.line, sighting.start, sighting.end)
     return out.Evidence(
         event=sighting.event,
         step=step,
-        source=sighting.source,
-        line=sighting.line,
-        bytes=(sighting.start, sighting.end),
+        source=source,
+        line=line,
+        bytes=span,
         instant=moment(sighting.instant),
         actor=who(claim_of(sighting)),
         text=sighting.text,
@@ -170,10 +178,16 @@ def evidence(step: str, sighting: Sighting, scope: Scope) -> out.Evidence:
     )
 
 
-def clause_result(clause: Clause) -> out.ClauseResult:
-    """Return a clause with its words, truth, reason and nearest miss."""
+def clause_result(clause: Clause, *, near: bool = False) -> out.ClauseResult:
+    """Return a clause with its words, truth, reason and nearest miss.
+
+    Args:
+        clause: how a step came out.
+        near: say too which line came nearest; a report does not, because it is the same however its logs are laid out.
+    """
+    nearest = f"{clause.near.source}:{clause.near.line}" if near and clause.near is not None else None
     return out.ClauseResult(
-        clause.step.verb, clause.step.name, clause_text(clause.step), clause.truth.value, clause.reason, clause.miss
+        clause.step.verb, clause.step.name, clause_text(clause.step), clause.truth.value, clause.reason, clause.miss, nearest
     )
 
 
@@ -202,140 +216,7 @@ def _host(expression: Expression | None, scope: Scope) -> str | None:
     return str(value.value) if isinstance(value, Known) else None
 
 
-# ------------------------------------------------------------------ missing facts
-
-
-def _all_lacks(node: Node, context: Context, *, root: bool) -> list[Lack]:
-    lacks = list(node.finding.lacks)
-    if root and context.roles.get(node.finding.rule.cls) == "symptom":  # a named rank is not yet a cause
-        lacks += _of_causes(node.finding, context)
-    unique: dict[Need, Lack] = {}
-    for lack in lacks:
-        unique.setdefault(lack.need, lack)
-    return list(unique.values())
-
-
-def _of_causes(symptom: Finding, context: Context) -> list[Lack]:
-    """Return the logs that would show the triggers of the rules that could explain a symptom, as far as they were not read."""
-    timeline = context.timeline
-    start = symptom.onset or symptom.began.instant
-    events = {e.id: e for e in context.program.events}
-    titles: dict[Kind, list[str]] = defaultdict(list)
-    spans: dict[Kind, int] = defaultdict(int)
-    for rule in context.program.rules:
-        if symptom.rule.cls in rule.causes and rule.id != symptom.rule.id:
-            for kind in events[rule.trigger.event].kinds:
-                titles[kind].append(rule.title)
-                spans[kind] = max(spans[kind], rule.span_ns)
-    lacks = []
-    for kind, names in sorted(titles.items()):
-        why = f"it would show {_some(names)}"
-        lo, hi = _around(start, spans[kind])
-        lacks += [Lack(need, why) for need in _unread(kind, timeline, lo, hi)]
-    suspected = {s.host for s in (*symptom.initiators, *symptom.candidates)} - {None}
-    # What says most stands first: the suspect's own host, and there the kernel, which tells of devices.
-    return sorted(lacks, key=lambda lack: (lack.need.host not in suspected, lack.need.kind != "kernel"))
-
-
-def _around(start: Instant, span: int) -> tuple[int | None, int | None]:
-    """Return the interval to look in: shortly before the stall started until shortly after it."""
-    if start.lo == MIN or start.hi == MAX or not start.year or start.clock in {"monotonic", "none"}:
-        return None, None
-    return start.lo - min(span, 10 * MINUTE), start.hi + MINUTE
-
-
-def _some(names: list[str]) -> str:
-    unique = list(dict.fromkeys(names))
-    shown = "; ".join(f"“{n}”" for n in unique[:3])
-    return shown + (f" or {len(unique) - 3} other causes" if len(unique) > 3 else "")
-
-
-def _unread(kind: Kind, timeline: Timeline, lo: int | None, hi: int | None) -> list[Need]:
-    topology = timeline.topology
-    if kind == "rank":
-        seen = {p.activity.actor.rank for p in timeline.present("rank")}
-        expected = range(min(topology.world_size or 0, 100_000)) if topology.world_size else sorted(topology.ranks)
-        absent = [r for r in expected if r not in seen]
-        if absent:
-            return [Need("rank", rank=r, lo=lo, hi=hi) for r in absent[:16]]
-        return [] if topology.world_size else [Need("rank", lo=lo, hi=hi)]
-    read = [p for p in timeline.present(kind) if lo is None or hi is None or _overlaps(p, timeline, lo, hi)]
-    hosts = {p.activity.actor.host for p in read}
-    if topology.hosts:
-        return [Need(kind, host=h, lo=lo, hi=hi) for h in sorted(topology.hosts - hosts)[:16]]
-    return [] if read else [Need(kind, lo=lo, hi=hi)]
-
-
-def _overlaps(presence: Presence, timeline: Timeline, lo: int, hi: int) -> bool:
-    reach = timeline.reach(presence)
-    return reach is not None and reach[0] <= hi and lo <= reach[1]
-
-
-def missing_fact(lack: Lack) -> out.MissingFact:
-    """Return a missing fact with the command that fetches it."""
-    need = lack.need
-    lo = format_time(need.lo) if need.lo is not None and need.lo > MIN else "<start>"
-    hi = format_time(need.hi) if need.hi is not None and need.hi < MAX else "<end>"
-    host = need.host or "<host>"
-    since = f"--since '{_journal(lo)}' --until '{_journal(hi)}'"
-    commands = {
-        "kernel": f"ssh {host} journalctl -k -o short-iso-precise --utc {since}",
-        "fabric": f"ssh {host} cat /var/log/fabricmanager.log",
-        "scheduler": "sacct -j <job> -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End; "
-        f"ssh {host} journalctl -u slurmd --utc {since}",
-        "control": "kubectl get events -A --sort-by=.lastTimestamp",
-        "agent": "collect the launcher's own output (stdout and stderr of torchrun or srun), and add it to the scan",
-    }
-    rank = "the ranks that are not in the scan" if need.rank is None else f"rank {need.rank}"
-    command = commands.get(need.kind or "rank", f"collect stdout and stderr of {rank}, and add them to the scan")
-    return out.MissingFact(need.text(), lack.why, command)
-
-
-def _journal(iso: str) -> str:
-    return iso.replace("T", " ").split(".")[0].rstrip("Z")
-
-
 # ------------------------------------------------------------------ coverage and unexplained errors
-
-
-def _coverage(timeline: Timeline, *, gaps: bool) -> out.CoverageReport:
-    groups: dict[tuple[out.Who, str | None], list[Presence]] = defaultdict(list)
-    for presence in timeline.presences:
-        actor = presence.activity.actor
-        key = out.Who(actor.rank, actor.host, actor.device, actor.local_rank if actor.rank is None else None)
-        groups[key, presence.activity.kind].append(presence)
-    actors = tuple(_actor_coverage(w, kind, found, gaps=gaps) for (w, kind), found in sorted(groups.items(), key=_coverage_key))
-    sources = tuple(
-        out.SourceSummary(s.source, s.layout, s.bytes, s.lines, s.truncated, s.merged, s.evicted, s.notes)
-        for s in timeline.sources.values()
-    )
-    topology = timeline.topology
-    return out.CoverageReport(actors, sources, topology.world_size, len(topology.ranks), timeline.skew / SECOND, timeline.notes)
-
-
-def _coverage_key(item: tuple[tuple[out.Who, str | None], list[Presence]]) -> tuple[object, ...]:
-    (actor, kind), _ = item
-    return (actor.rank is None, actor.rank or 0, actor.host or "", actor.device or "", actor.local_rank or 0, kind or "")
-
-
-def _actor_coverage(actor: out.Who, kind: str | None, found: list[Presence], *, gaps: bool) -> out.ActorCoverage:
-    runs = sorted(run for p in found for run in p.activity.runs if p.activity.frame.year)
-    listed: list[out.Interval] = []
-    reached = runs[0][1] if runs else 0
-    for lo, hi in runs:
-        if gaps and lo > reached:
-            listed.append(out.Interval(format_time(reached), format_time(lo)))
-        reached = max(reached, hi)
-    return out.ActorCoverage(
-        actor,
-        kind,
-        tuple(sorted({p.activity.emitter.source for p in found})),
-        sum(p.activity.lines for p in found),
-        sum(p.activity.untimed for p in found),
-        format_time(runs[0][0]) if runs else None,
-        format_time(reached) if runs else None,
-        tuple(listed),
-    )
 
 
 def _unexplained(scan: Scan, nodes: list[Node], context: Context) -> tuple[out.Unexplained, ...]:
@@ -352,13 +233,12 @@ def _unexplained(scan: Scan, nodes: list[Node], context: Context) -> tuple[out.U
         first = min(alike, key=lambda e: (e.instant.lo == MIN, e.instant.lo, e.text, e.emitter.source, e.line))
         shown.append(evolve(first, count=sum(e.count for e in alike)))
     shown.sort(key=lambda e: (e.count, e.instant.lo == MIN, e.instant.lo, e.text))
-    return tuple(_error(e) for e in shown[:UNEXPLAINED])
+    return tuple(_error(e, context.timeline) for e in shown[:UNEXPLAINED])
 
 
-def _error(error: ErrorLine) -> out.Unexplained:
-    return out.Unexplained(
-        error.emitter.source, error.line, (error.start, error.end), moment(error.instant), who(error.actor), error.text, error.count
-    )
+def _error(error: ErrorLine, timeline: Timeline) -> out.Unexplained:
+    source, line, span = timeline.locate(error.emitter.source, error.line, error.start, error.end)
+    return out.Unexplained(source, line, span, moment(error.instant), who(error.actor), error.text, error.count)
 
 
 def _walk(nodes: Iterable[Node]) -> Iterable[Node]:

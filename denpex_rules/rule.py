@@ -19,8 +19,8 @@ SEVERITIES: Final[tuple[LogSeverity, ...]] = ("debug", "info", "warning", "error
 Kind = Literal["rank", "kernel", "agent", "scheduler", "fabric", "control"]
 KINDS: Final[tuple[Kind, ...]] = ("rank", "kernel", "agent", "scheduler", "fabric", "control")
 
-Key = Literal["job", "host", "device", "rank"]
-KEYS: Final[tuple[Key, ...]] = ("job", "host", "device", "rank")
+Key = Literal["job", "host", "device", "rank", "group"]
+KEYS: Final[tuple[Key, ...]] = ("job", "host", "device", "rank", "group")
 
 Level = Literal["failure", "stop", "warning", "info"]
 LEVELS: Final[tuple[Level, ...]] = ("failure", "stop", "warning", "info")
@@ -38,6 +38,8 @@ Verb = Literal["require", "confirm", "refute", "unless"]
 VERBS: Final[tuple[Verb, ...]] = ("require", "confirm", "refute", "unless")
 
 PROGRESS: Final = "lib.progress#"  # in the ids of events that show that a job moves on
+ENDING: Final = "lib.ending#finished"  # ends the id of the event that shows that a program's work is done
+RESTART: Final = "lib.elastic#restarting"  # ends the id of the event that shows that a launcher starts another attempt
 SILENCE: Final = "silence"  # the pseudo event of a step that asks whether an actor said nothing
 
 

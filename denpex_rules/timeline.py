@@ -15,7 +15,7 @@ from attrs import Factory, define, evolve, frozen
 
 from denpex_rules import topology as who
 from denpex_rules import uptime
-from denpex_rules.calendar import Calendar, Resolver
+from denpex_rules.calendar import EVEN, Calendar, ClockKey, Clocks, Resolver
 from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_time, order
 from denpex_rules.rule import RESTART, Kind
 from denpex_rules.sighting import Activity, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
@@ -125,6 +125,7 @@ class Timeline:
     assumed: frozenset[str] = frozenset()  # sources whose zone was assumed to be that of the others
     until: int | None = None  # ns UTC up to which every source was read, when the caller knows it
     errors: tuple[ErrorLine, ...] = ()
+    clocks: Clocks = EVEN
     _by_event: dict[str, tuple[Sighting, ...]] = Factory(dict)
 
     @cached_property
@@ -139,12 +140,35 @@ class Timeline:
 
     # ---- order
 
+    @property
+    def bound(self) -> int:
+        """By how many ns any two clocks may differ."""
+        most = sorted(self.clocks.within.values())[-2:]
+        return max(self.skew + sum(most), self.clocks.wide)
+
     def skew_between(self, a: Point, b: Point) -> int:
         """Return by how many ns the clocks of two places may differ."""
-        if a.emitter is not None and a.emitter == b.emitter:
+        emitter = a.emitter is not None and a.emitter == b.emitter
+        host, rank = a.host is not None and a.host == b.host, a.rank is not None and a.rank == b.rank
+        if not self.clocks.ahead:
+            return 0 if emitter or host or rank else self.bound
+        if a.host == b.host and (emitter or (rank and a.host is None)):
             return 0
-        same = (a.host is not None and a.host == b.host) or (a.rank is not None and a.rank == b.rank)
-        return 0 if same else self.skew
+        one, other = self._clock(a), self._clock(b)
+        if one is not None and one == other:
+            return 0
+        within = self.clocks.within
+        return self.skew + within[one] + within[other] if one in within and other in within else self.bound
+
+    def _clock(self, point: Point) -> ClockKey | None:
+        """Return the clock that stamped a point; None where a line tells of another host than the one that printed it."""
+        if point.host is None or (point.emitter is not None and self._host_of.get(point.emitter) != point.host):
+            return None
+        return point.host, point.instant.clock == "arrival"
+
+    @cached_property
+    def _host_of(self) -> Mapping[Emitter, str | None]:
+        return {p.activity.emitter: p.activity.actor.host for p in self.presences}
 
     def order(self, a: Point, b: Point) -> Order:
         """Say whether `a` came before or after `b`: by line order within one emitter, else by time beyond the skew bound."""
@@ -255,7 +279,7 @@ class Timeline:
     def _may_touch(self, span: Instant, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
         if frame is None or not span.known or not span.comparable(frame):
             return True
-        return (lo is None or span.hi + self.skew >= lo) and (hi is None or span.lo - self.skew <= hi)
+        return (lo is None or span.hi + self.bound >= lo) and (hi is None or span.lo - self.bound <= hi)
 
     def merged(self, presence: Presence) -> bool:
         """Whether the emitter's source lets one line stand for lines of other processes."""
@@ -315,7 +339,7 @@ def build(
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()))
     read = [_resolve_dropped(s, presences, resolver) for s in scan.sources]
     made = assemble(topology, skew, sightings, presences, read, notes=notes, assumed=resolver.assumed)
-    return evolve(made, until=until, errors=errors)
+    return evolve(made, until=until, errors=errors, clocks=calendar.clocks)
 
 
 def assemble(

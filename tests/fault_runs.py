@@ -30,16 +30,19 @@ class Truth:
 
     Args:
         expect: whom the logs should hold responsible: `rank`, `all` (every rank failed by itself), `nobody` (somebody ended the
-            job), `agent` (a launcher was killed, and no rank failed), `recovered` (the victim or nobody: the job went on), `healthy`.
+            job), `agent` (a launcher was killed, and no rank failed), `recovered` (the victim or nobody: the job went on),
+            `healthy`.
         victims: the ranks that were struck, earliest first.
         classes: patterns of classes that the first incident may have.
         root_cause: the rank of torchrun's earliest "Root Cause" block, None where there is none.
+        struck: whether the fault came and the job ended of it: else the run is spoiled.
     """
 
     expect: str
     victims: tuple[int, ...]
     classes: tuple[str, ...]
     root_cause: int | None
+    struck: bool = True
 
 
 @frozen
@@ -60,7 +63,7 @@ class Run:
 
 @frozen
 class Answer:
-    """How a report was judged. `classed`: the first incident's class is acceptable. `silent`: nothing was found, and the report says so.
+    """How a report was judged. `classed`: the first incident's class is acceptable. `silent`: nothing was found.
 
     `names_fact`: a log of a rank or of the launcher that was not read is named as missing, or, where nothing was found and the end
     is open, as unread.
@@ -74,20 +77,27 @@ class Answer:
 
 
 def load(folder: Path) -> Run:
-    """Read a run: its `truth.json` or `truth.toml`, and all logs that are not empty."""
+    """Read a run: its `truth.json` or `truth.toml`, and all logs."""
     recorded = folder / "truth.json"
     fields: dict[str, Any] = (
         json.loads(recorded.read_text()) if recorded.exists() else tomllib.loads((folder / "truth.toml").read_text())
     )
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.log"))
-    files = {name: data for name in names if (data := (folder / name).read_bytes())}
+    files = {name: (folder / name).read_bytes() for name in names}
     truth = Truth(
         fields["expect"],
         tuple(dict.fromkeys(victim["rank"] for victim in fields["victims"])),
         tuple(fields["classes"]),
         fields.get("torchrun_root_cause_rank"),
+        _struck(fields),
     )
     return Run(fields["fault"], fields["launcher"], fields["seed"], truth, files)
+
+
+def _struck(fields: Mapping[str, Any]) -> bool:
+    if fields.get("instant") is None:
+        return False
+    return fields["expect"] not in {"rank", "all"} or (any(fields["exit_codes"]) and not fields.get("overdue"))
 
 
 # ------------------------------------------------------------------ what somebody might have kept
@@ -105,7 +115,8 @@ def views(run: Run) -> Iterator[tuple[str, Sequence[tuple[str, bytes]]]]:
         yield "ranks", ranks
     yield "merged", [("collected.log", b"".join(data if data.endswith(b"\n") else data + b"\n" for _, data in mixed))]
     for name, data in files:
-        yield "one file", [(name, data)]
+        if data:
+            yield "one file", [(name, data)]
 
 
 def read(files: Sequence[tuple[str, bytes]], program: Program) -> Report:

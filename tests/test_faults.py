@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fault_runs import Answer, Run, judge, load, read, views
 
 import denpex_rules
 from denpex_rules import Program
+from fault_runs import Answer, Run, judge, load, read, views
 
 RUNS = [load(path.parent) for path in sorted((Path(__file__).parent / "faults").glob("*/truth.toml"))]
 
@@ -43,14 +43,13 @@ def test_all_logs_name_who_failed_first(run: Run, program: Program) -> None:
     """With all logs, in any order, the right rank is named, or nobody where no rank failed first."""
     given = {view: judge(read(files, program), run.truth) for view, files in views(run) if view in {"all", "shuffled"}}
     expected = "undecided" if run.fault in UNTOLD else "right"
-    assert {view: (answer.verdict, answer.said) for view, answer in given.items()} == {
-        view: (expected, given["all"].said) for view in given
-    }
+    assert {answer.verdict for answer in given.values()} == {expected}
+    assert len({answer.said for answer in given.values()}) == 1
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_no_part_of_the_logs_accuses_an_innocent(run: Run, program: Program) -> None:
-    """Whatever is left of the logs, a single file too, no other rank is named; an undecided answer asks for a log that was not read."""
+    """Whatever is left of the logs, a single file too, no other rank is named; undecided answers ask for logs not read."""
     found = answers(run, program)
     assert [(view, answer.said) for view, answer in found if answer.verdict.startswith("wrong")] == []
     alone = [(view, answer) for view, answer in found if view.startswith("one file") and run.fault not in UNTOLD]

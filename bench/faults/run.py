@@ -1,15 +1,11 @@
-"""Run the training job under torchrun, break one rank of it, and keep the logs with the truth.
+"""Run one small job under a launcher, break it in a known way, and keep its logs beside the truth.
 
-    python bench/faults/run.py OUT --runs 3 [--fault kill --fault stop] [--nodes 2]
-
-Each run is a folder OUT/<fault>-<seed>: an agent's `console.log` (torchrun's own stdout and stderr), its `logs/` (the
-tree of --log-dir), and `truth.json`. With several nodes each agent has its own folder in it, `node-0` and so on.
-Needs a Python that has torch; nothing else beyond the standard library.
+A run is a folder: an agent's `console.log` (the launcher's own stdout and stderr), its `logs/` (the tree of --log-dir), and
+`truth.json`. With several agents each has its own folder in it, `node-0` and so on.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -20,57 +16,30 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
+from typing import Any
+
+from faults import FAULTS, PACE, RANKS, STEPS, TIMEOUT, Fault
 
 HERE = Path(__file__).parent
-RANKS = 4
-STEPS = 40
-PACE = 0.15
-TIMEOUT = 8.0
-PATIENCE = 120.0
+PATIENCE = 100.0
+ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\):\n.*\n\s+time\s+: (?P<time>\S+)\n.*\n\s+rank\s+: (?P<rank>\d+) ")
+SCRIPTS = {"trainer": "train_trainer.py", "lightning": "train_lightning.py", "lightning_alone": "train_lightning.py"}
 
-ROOT_CAUSE = re.compile(
-    r"Root Cause \(first observed failure\):\n.*\n\s+time\s+: (?P<time>\S+)\n.*\n\s+rank\s+: (?P<rank>\d+) "
-)
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What happens to the victim: an action inside the process, or a signal from outside."""
-
-    action: str = "none"
-    seconds: float = 0.0
-    signal: int | None = None
-    record: bool = False
-    harmless: bool = False
-
-
-FAULTS = {
-    "kill": Fault(signal=signal.SIGKILL),
-    "stop": Fault(signal=signal.SIGSTOP),
-    "exception": Fault("raise"),
-    "exception_recorded": Fault("raise", record=True),
-    "sleep": Fault("sleep", seconds=4 * TIMEOUT),
-    "exit_0": Fault("leave"),
-    "exit_3": Fault("exit"),
-    "segv": Fault("read_null"),
-    "abort": Fault("abort"),
-    "healthy": Fault(harmless=True),
-    "slow": Fault("sleep", seconds=TIMEOUT / 2, harmless=True),
-}
+Agents = list["subprocess.Popen[bytes]"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its fault, its victim and step (drawn from the seed), and its folder."""
+    """One run: its fault, its launcher, its victim and step (drawn from the seed), and its folder."""
 
     fault: str
+    launcher: str
     seed: int
     folder: Path
-    nodes: int = 1
 
     @property
     def spec(self) -> Fault:
@@ -78,15 +47,32 @@ class Run:
         return FAULTS[self.fault]
 
     @property
-    def draw(self) -> tuple[int, int, float]:
-        """The victim's rank, the step, and how far into the step a signal comes."""
-        dice = random.Random(f"{self.fault}/{self.seed}")
-        return dice.randrange(RANKS), dice.randint(8, STEPS - 10), dice.random() * PACE
+    def nodes(self) -> int:
+        """How many agents there are."""
+        return 2 if self.launcher.startswith("two_agents") else 1
 
     @property
-    def note(self) -> Path:
-        """The file that the victim writes when it reaches the step."""
-        return self.folder / "note.json"
+    def draw(self) -> tuple[int, int, float]:
+        """The victim's rank, the step, and how far into the step a signal comes."""
+        dice = random.Random(f"{self.fault}/{self.launcher}/{self.seed}")
+        return dice.randrange(RANKS), dice.randint(8, STEPS - 8), dice.random() * PACE
+
+    @property
+    def work(self) -> Path:
+        """Where the job writes what is no log."""
+        return self.folder / "work"
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What the processes noted when they reached the step, earliest first."""
+        return sorted(
+            (json.loads(path.read_text()) for path in self.work.glob("note-*.json")), key=lambda note: str(note["instant"])
+        )
+
+    @property
+    def processes(self) -> list[dict[str, Any]]:
+        """What every rank noted about itself."""
+        return [json.loads(path.read_text()) for path in sorted(self.work.glob("pid-*.json"))]
 
 
 def agent_folders(run_dir: Path) -> list[Path]:
@@ -94,14 +80,7 @@ def agent_folders(run_dir: Path) -> list[Path]:
     return sorted(run_dir.glob("node-*")) or [run_dir]
 
 
-def views(run_dir: Path) -> dict[str, list[Path]]:
-    """What users would have kept of a run: everything, the consoles, the ranks' files, or one innocent rank's file."""
-    agents = agent_folders(run_dir)
-    consoles, trees = [a / "console.log" for a in agents], [a / "logs" for a in agents]
-    victim = json.loads((run_dir / "truth.json").read_text())["victim"]
-    files = sorted(path for tree in trees for path in tree.rglob("stderr.log"))
-    innocent = [path for path in files if f"rank {victim} of " not in path.read_text(errors="replace")]
-    return {"all": consoles + trees, "console": consoles, "ranks": trees, "one": innocent[:1]}
+# ------------------------------------------------------------------ the command
 
 
 def free_port() -> int:
@@ -111,66 +90,140 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def command(run: Run, logs: Path, port: int) -> list[str]:
+def job(run: Run) -> list[str]:
+    """The training script and its options."""
+    words = [str(HERE / SCRIPTS.get(run.launcher, "train.py"))]
+    # Lightning starts its processes one after the other, and the first waits for the last
+    timeout = 3 * TIMEOUT if run.launcher == "lightning_alone" else TIMEOUT
+    words += ["--steps", str(STEPS), "--pace", str(PACE), "--timeout", str(timeout)]
+    if run.launcher in SCRIPTS:
+        return [*words, "--output", str(run.work / "output")]
+    return words + ["--record"] * run.spec.record + ["--ddp"] * (run.launcher == "ddp")
+
+
+def command(run: Run, node: int, port: int) -> list[str]:
     """The command line of one agent."""
-    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "job"]
+    if run.launcher == "lightning_alone":
+        return [sys.executable, *job(run)]
+    if run.launcher == "two_agents_static":
+        meeting = ["--node-rank", str(node), "--master-addr", "127.0.0.1", "--master-port", str(port)]
+    else:
+        meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "job"]
     launcher = [sys.executable, "-m", "torch.distributed.run", *meeting, "--nnodes", str(run.nodes)]
-    launcher += ["--nproc-per-node", str(RANKS // run.nodes), "--tee", "3", "--log-dir", str(logs)]
-    job = [str(HERE / "train.py"), "--steps", str(STEPS), "--pace", str(PACE), "--timeout", str(TIMEOUT)]
-    return launcher + job + ["--record"] * run.spec.record
+    launcher += ["--nproc-per-node", str(RANKS // run.nodes), "--max-restarts", str(run.spec.restarts)]
+    folder = run.folder / f"node-{node}" if run.nodes > 1 else run.folder
+    return [*launcher, "--tee", "3", "--log-dir", str(folder / "logs"), *job(run)]
 
 
-def environment(run: Run) -> dict[str, str]:
-    """The job's environment: the caller's, and the hook for the victim."""
+def environment(run: Run, node: int) -> dict[str, str]:
+    """The job's environment: the caller's, and the hook."""
     victim, step, _ = run.draw
-    hook = {"rank": victim, "step": step, "action": run.spec.action, "seconds": run.spec.seconds, "note": str(run.note)}
-    return os.environ | {"STEP_HOOK": json.dumps(hook), "OMP_NUM_THREADS": "1"}
+    spec = run.spec
+    hook = {
+        "victim": None if spec.expect == "all" else victim,
+        "step": 0 if spec.at_start else step,
+        "action": spec.action,
+        "seconds": spec.seconds,
+        "folder": str(run.work),
+        "attempts": spec.attempts,
+        "workers": spec.workers,
+        "stacks": spec.stacks,
+        "barrier": spec.barrier,
+    }
+    own = {"STEP_HOOK": json.dumps(hook), "NODE": str(node), "OMP_NUM_THREADS": "1", "CHECKPOINTS": str(run.work / "checkpoints")}
+    return os.environ | own | ({"TORCH_DISTRIBUTED_DEBUG": "DETAIL"} if spec.detail else {})
 
 
-def start(run: Run) -> list[subprocess.Popen[bytes]]:
-    """Start the agents, each writing its console.log."""
+# ------------------------------------------------------------------ the run
+
+
+def prepare(run: Run) -> str | None:
+    """Make the run's folders; return what stands in for a small disk, if the fault needs one."""
+    shutil.rmtree(run.folder, ignore_errors=True)
+    checkpoints = run.work / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    if not run.spec.disk:
+        return None
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(checkpoints)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+        return "tmpfs"
+    for rank in range(RANKS):
+        (checkpoints / f"rank_{rank}.pt").symlink_to("/dev/full")
+    return "/dev/full"
+
+
+def start(run: Run) -> Agents:
+    """Start the agents, each the leader of a process group and with a console.log of its own."""
     port = free_port()
     agents = []
     for node in range(run.nodes):
         folder = run.folder / f"node-{node}" if run.nodes > 1 else run.folder
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "console.log").open("wb") as console:
-            words = command(run, folder / "logs", port)
-            agents.append(subprocess.Popen(words, env=environment(run), stdout=console, stderr=subprocess.STDOUT))
+            words, env = command(run, node, port), environment(run, node)
+            agents.append(
+                subprocess.Popen(
+                    words, env=env, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True
+                )
+            )
     return agents
 
 
-def strike(run: Run, agents: list[subprocess.Popen[bytes]]) -> str | None:
+def strike(run: Run, agents: Agents) -> str | None:
     """Wait for the victim's note, send the signal if the fault is one, and return the instant."""
-    while not run.note.exists():
+    while not run.notes:
         if all(agent.poll() is not None for agent in agents):
             return None
         time.sleep(0.01)
-    note = json.loads(run.note.read_text())
+    note = run.notes[0]
     if run.spec.signal is None:
         return str(note["instant"])
     time.sleep(run.draw[2])
     instant = datetime.now(UTC).isoformat()
-    os.kill(note["pid"], run.spec.signal)
+    if run.spec.target == "victim":
+        os.kill(note["pid"], run.spec.signal)
+    elif run.spec.target == "groups":
+        for agent in agents:
+            os.killpg(agent.pid, run.spec.signal)
+    else:
+        for agent in agents if run.spec.target == "agents" else [agents[note["node"]]]:
+            agent.send_signal(run.spec.signal)
     return instant
 
 
-def finish(agents: list[subprocess.Popen[bytes]]) -> list[int]:
-    """Wait for the agents to end; end those that do not."""
+def alive(pid: int) -> bool:
+    """Whether a process runs the job's script."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return str(HERE).encode() in words
+
+
+def finish(run: Run, agents: Agents) -> tuple[list[int], bool]:
+    """Wait for the agents and what they left behind to end; end what does not. Say whether something had to be ended."""
     deadline = time.monotonic() + PATIENCE
+    overdue = False
     for agent in agents:
         try:
-            agent.wait(max(0.0, deadline - time.monotonic()))
+            agent.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            agent.terminate()
+            overdue = True
+            agent.kill()
             agent.wait()
-    return [agent.returncode for agent in agents]
+    while any(alive(note["pid"]) for note in run.processes) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    for note in run.processes:
+        if alive(note["pid"]):
+            overdue = True
+            os.kill(note["pid"], signal.SIGKILL)
+    return [agent.returncode for agent in agents], overdue
 
 
 def root_causes(run_dir: Path) -> list[tuple[str, int]]:
-    """Time and rank of every agent's "Root Cause" block, earliest first."""
+    """Time and rank of every agent's last "Root Cause" block, earliest first."""
     texts = [(folder / "console.log").read_text(errors="replace") for folder in agent_folders(run_dir)]
-    return sorted((block["time"], int(block["rank"])) for text in texts for block in ROOT_CAUSE.finditer(text))
+    return sorted((block["time"], int(block["rank"])) for text in texts for block in list(ROOT_CAUSE.finditer(text))[-1:])
 
 
 def earliest(causes: list[tuple[str, int]]) -> int | None:
@@ -179,53 +232,50 @@ def earliest(causes: list[tuple[str, int]]) -> int | None:
     return ranks.pop() if len(ranks) == 1 else None
 
 
-def execute(run: Run) -> dict[str, object]:
+def versions() -> dict[str, str]:
+    """The versions of what the jobs ran on."""
+    return {name: metadata.version(name) for name in ("torch", "transformers", "lightning") if installed(name)}
+
+
+def installed(name: str) -> bool:
+    """Whether a distribution is there."""
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def execute(run: Run) -> dict[str, Any]:
     """Run the job once and write its truth."""
-    shutil.rmtree(run.folder, ignore_errors=True)
+    disk = prepare(run)
     agents = start(run)
+    instant = None
     try:
         instant = strike(run, agents)
     finally:
-        codes = finish(agents)
-    run.note.unlink(missing_ok=True)
-    victim, step, _ = run.draw
+        codes, overdue = finish(run, agents)
+        if disk == "tmpfs":
+            subprocess.run(["umount", "-l", str(run.work / "checkpoints")], check=False)
     causes = root_causes(run.folder)
-    truth: dict[str, object] = {
+    victims = run.notes if run.spec.expect in {"rank", "all", "recovered", "agent"} else []
+    truth: dict[str, Any] = {
         "fault": run.fault,
-        "victim": None if run.spec.harmless else victim,
-        "step": None if run.fault == "healthy" else step,
-        "instant": None if run.fault == "healthy" else instant,
+        "launcher": run.launcher,
+        "seed": run.seed,
+        "expect": run.spec.expect,
+        "victims": [{key: note[key] for key in ("rank", "pid", "parent", "node", "attempt", "instant")} for note in victims],
+        "step": run.draw[1],
+        "instant": instant,
+        "classes": list(run.spec.classes),
+        "disk": disk,
         "torchrun_root_cause_rank": earliest(causes),
         "torchrun_root_causes": causes,
-        "agent_exit_codes": codes,
-        "seed": run.seed,
-        "nodes": run.nodes,
+        "exit_codes": codes,
+        "overdue": overdue,
+        "processes": [{key: note[key] for key in ("rank", "pid", "node", "attempt")} for note in run.processes],
+        "versions": versions(),
     }
     (run.folder / "truth.json").write_text(json.dumps(truth, indent=2) + "\n")
+    shutil.rmtree(run.work, ignore_errors=True)
     return truth
-
-
-def plan(options: argparse.Namespace) -> Iterator[Run]:
-    """Every run that the options ask for."""
-    for fault in options.fault or FAULTS:
-        for seed in range(options.seed, options.seed + options.runs):
-            yield Run(fault, seed, options.out / f"{fault}-{seed}", options.nodes)
-
-
-def main() -> int:
-    """Run the plan, one run after the other."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, help="folder for the runs")
-    parser.add_argument("--fault", action="append", choices=FAULTS, help="only this fault (may be repeated)")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each fault")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run")
-    parser.add_argument("--nodes", type=int, default=1, choices=(1, 2, 4), help="agents, all on this machine")
-    for run in plan(parser.parse_args()):
-        began = time.monotonic()
-        truth = execute(run)
-        print(f"{run.folder.name} {time.monotonic() - began:.0f}s {json.dumps(truth)}", flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

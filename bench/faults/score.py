@@ -1,116 +1,76 @@
-"""Score denpex_rules, and torchrun's own "Root Cause", against the truth of the runs that run.py kept.
-
-    python bench/faults/score.py OUT [--view console]
-
-A rank is named right when every initiator of every failure is the victim, wrong when any is another rank, undecided
-when none is named. A run without a fault is right when the verdict is healthy. Exit status 1 when any answer is wrong.
-"""
+"""Judge recorded runs in every view, and print the tables."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from run import views
+sys.path[:0] = [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2])]
 
-RIGHT, WRONG, UNDECIDED, SPOILED = "right", "wrong", "undecided", "spoiled"
+from denpex_rules import compile_rules, load_pack  # noqa: E402
+from fault_runs import VERDICTS, VIEWS, Run, judge, judge_launcher, load, read, views  # noqa: E402
 
-
-def scan(paths: list[Path]) -> dict[str, Any]:
-    """The report of `denpex_rules.cli scan` over the paths."""
-    words = [sys.executable, "-m", "denpex_rules", "scan", "--format", "json", *map(str, paths)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    try:
-        report: dict[str, Any] = json.loads(done.stdout)
-    except json.JSONDecodeError:
-        raise SystemExit(f"{' '.join(words)}\nexit status {done.returncode}, no report\n{done.stderr}") from None
-    return report
+GIVEN = {"all", "shuffled"}
+Tally = Counter[str]
 
 
-def named(report: dict[str, Any]) -> set[int]:
-    """The ranks that the report's failures blame."""
-    failures = [incident for incident in report["incidents"] if incident["level"] == "failure"]
-    ranks = {initiator["rank"] for failure in failures for initiator in failure["initiators"]}
-    return ranks - {None}
-
-
-def spoiled(truth: dict[str, Any]) -> bool:
-    """Whether the run did not do what it was for: a job that should live failed, or the fault never came."""
-    failed = any(truth["agent_exit_codes"])
-    return failed if truth["victim"] is None else not failed or truth["instant"] is None
-
-
-def judge(truth: dict[str, Any], report: dict[str, Any]) -> str:
-    """Whether the report names the victim."""
-    ranks = named(report)
-    if truth["victim"] is None:
-        if report["verdict"] == "healthy":
-            return RIGHT
-        return WRONG if any(incident["level"] == "failure" for incident in report["incidents"]) else UNDECIDED
-    if not ranks:
-        return UNDECIDED
-    return RIGHT if ranks == {truth["victim"]} else WRONG
-
-
-def judge_torchrun(truth: dict[str, Any]) -> str:
-    """Whether torchrun's earliest Root Cause names the victim."""
-    rank = truth["torchrun_root_cause_rank"]
-    if rank == truth["victim"]:
-        return RIGHT
-    return UNDECIDED if rank is None else WRONG
-
-
-def runs(out: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every run's folder and truth."""
-    for path in sorted(out.rglob("truth.json")):
-        yield path.parent, json.loads(path.read_text())
-
-
-def score(out: Path, view: str) -> dict[str, Counter[str]]:
-    """Counts of each outcome by fault; a wrong or spoiled run is told at once."""
-    table: dict[str, Counter[str]] = defaultdict(Counter)
-    for folder, truth in runs(out):
-        row = table[truth["fault"]]
-        if spoiled(truth):
-            row[SPOILED] += 1
-            print(f"spoiled: {folder.name}: agents ended with {truth['agent_exit_codes']}")
+def judge_all(folders: Iterable[Path], *, verbose: bool = False) -> int:
+    """Judge the runs below their folders, print the tables, and return 1 when an innocent was named."""
+    program = compile_rules(load_pack())
+    by_fault: dict[str, Tally] = defaultdict(Counter)
+    by_launcher: dict[str, Tally] = defaultdict(Counter)
+    by_view: dict[str, Tally] = defaultdict(Counter)
+    for run in map(load, folders):
+        if not run.truth.struck:
+            print(f"spoiled, not counted: {run.name} ended before its step, or had to be ended")
             continue
-        report = scan(views(folder)[view])
-        outcome = judge(truth, report)
-        row["runs"] += 1
-        row[outcome] += 1
-        row[f"torchrun {judge_torchrun(truth)}"] += 1
-        if outcome == WRONG:
-            print(f"wrong: {folder.name}: victim {truth['victim']}, named {sorted(named(report))}")
-    return table
+        launcher = judge_launcher(run.truth)
+        for view, files in views(run):
+            answer = judge(read(files, program), run.truth)
+            by_view[view][answer.verdict] += 1
+            by_view[view]["silent"] += answer.verdict == "undecided" and answer.silent
+            by_view[view]["fact"] += answer.verdict == "undecided" and answer.names_fact
+            by_view[view]["class"] += answer.verdict == "right" and (answer.classed or run.truth.expect in {"healthy", "recovered"})
+            if view == "all":
+                for tally in (by_fault[run.fault], by_launcher[run.launcher]):
+                    tally[answer.verdict] += 1
+                    tally[f"launcher {launcher}"] += 1
+            if verbose and view == "all" and answer.verdict == "right" and not answer.classed and run.truth.expect == "rank":
+                print(f"another class: {run.name}: said {answer.said}")
+            if told(verbose, view, answer.verdict):
+                where = f" {files[0][0]}" if view == "one file" else ""
+                fact = "" if answer.names_fact or answer.verdict != "undecided" else ", without the missing log"
+                print(f"{answer.verdict}: {run.name} {view}{where}: truth {truth_text(run)}; said {answer.said}{fact}")
+    show(by_fault, by_launcher, by_view)
+    return int(any(tally[word] for tally in by_view.values() for word in ("wrong certain", "wrong likely")))
 
 
-def show(table: dict[str, Counter[str]]) -> None:
-    """Print the table."""
-    outcomes = (RIGHT, WRONG, UNDECIDED)
-    print(f"{'':26} {'denpex_rules':^29} {'torchrun Root Cause':^29}".rstrip())
-    print(f"{'fault':20} {'runs':>5} " + " ".join(f"{word:>9}" for word in (*outcomes, RIGHT, WRONG, "none")))
-    for fault, row in table.items():
-        cells = [row[word] for word in outcomes] + [row[f"torchrun {word}"] for word in outcomes]
-        print(f"{fault:20} {row['runs']:>5} " + " ".join(f"{cell:>9}" for cell in cells))
+def told(verbose: bool, view: str, verdict: str) -> bool:
+    """Whether an answer is worth a line: a wrong one always, an undecided one where all logs were given."""
+    return verdict.startswith("wrong") or (verdict == "undecided" and (view in GIVEN or verbose))
 
 
-def main() -> int:
-    """Score every run below a folder."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, help="folder of runs")
-    parser.add_argument("--view", default="all", choices=("all", "console", "ranks", "one"), help="logs the scan sees")
-    options = parser.parse_args()
-    table = score(options.out, options.view)
-    show(table)
-    return int(any(row[WRONG] for row in table.values()))
+def truth_text(run: Run) -> str:
+    """The truth in a few words."""
+    return f"{run.truth.expect} {list(run.truth.victims)}" if run.truth.victims else run.truth.expect
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def show(by_fault: dict[str, Tally], by_launcher: dict[str, Tally], by_view: dict[str, Tally]) -> None:
+    """Print the tables in Markdown: by fault and by launcher with all logs given, and by view."""
+    for title, table in (("fault", by_fault), ("launcher", by_launcher)):
+        print(f"\n| {title} | runs | denpex_rules: {' / '.join(VERDICTS)} | torchrun's Root Cause: right / wrong / none |")
+        print("|---|---|---|---|")
+        for name, tally in [*table.items(), ("**all**", sum(table.values(), Counter()))]:
+            own = " / ".join(str(tally[word]) for word in VERDICTS)
+            other = " / ".join(str(tally[f"launcher {word}"]) for word in ("right", "wrong certain", "undecided"))
+            print(f"| {name} | {sum(tally[word] for word in VERDICTS)} | {own} | {other} |")
+    columns = [*VERDICTS, "of these: no failure seen", "of these: name a log that is missing", "right, and of an acceptable class"]
+    print(f"\n| logs given | scans | {' | '.join(columns)} |")
+    print("|---|---|" + "---|" * len(columns))
+    for view in VIEWS:
+        tally = by_view[view]
+        cells = [str(tally[word]) for word in VERDICTS]
+        cells += [str(tally["silent"]), str(tally["fact"]), str(tally["class"])]
+        print(f"| {view} | {sum(tally[word] for word in VERDICTS)} | {' | '.join(cells)} |")

@@ -25,7 +25,8 @@ from denpex_rules.finding import Incident, Report
 from denpex_rules.library import load_pack
 from denpex_rules.packed import zstd
 from denpex_rules.program import Program
-from layouts import WRAPPERS, Job, bare, merged, packed, pieces, rotated, split, tarred, together, wrapped, zipped
+from layouts import Fault, Job, bare, merged, packed, pieces, rotated, split, tarred, together, zipped
+from wrapping import EXCEPT, HOSTS, STRONG, WEAK, carries, fitted, may_stand, registry, wrapped
 
 CASES: Final = Path(__file__).parents[1] / "rules"
 SAMPLE: Final = (
@@ -43,6 +44,7 @@ SAMPLE: Final = (
     "storage/io_error/one_rank",
 )
 FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+NESTED = settings(FEW, max_examples=25)
 
 
 @cache
@@ -192,6 +194,7 @@ CONTAINERS: Final[Mapping[str, Callable[[Mapping[str, bytes]], Mapping[str, byte
     "UTF-16": lambda logs: {name: data.decode().encode("utf-16") for name, data in logs.items()},
 }
 STAMP: Final = b"2026-11-30"
+LATER: Final = 0.2  # seconds after which a collector takes a line; a line without a stamp then has the collector's
 
 
 def told(report: Report) -> list[tuple[Any, ...]]:
@@ -207,19 +210,56 @@ def told(report: Report) -> list[tuple[Any, ...]]:
     ]
 
 
-@FEW
-@given(jobs(), st.lists(st.sampled_from(sorted(WRAPPERS)), max_size=2, unique=True), st.sampled_from(sorted(CONTAINERS)))
-def test_a_job_reads_the_same_in_any_wrapper_and_container(job: Job, names: list[str], container: str) -> None:
-    """Each line inside of up to two wrappers, the files in any container: the same incidents, and onsets that overlap."""
-    plain = scan_bytes(split(job), pack())
-    other = scan_bytes(CONTAINERS[container](wrapped(job, *(WRAPPERS[name] for name in names))), pack())
-    assert told(other) == told(plain)
-    for mine, theirs in zip(other.incidents, plain.incidents, strict=True):
+def test_every_wrapper_has_a_writer() -> None:
+    """No wrapper of the registry is left out but for a reason that is told."""
+    assert set(STRONG) | set(EXCEPT) == registry("wrapper")
+    assert set(WEAK) == registry("weak")
+    assert not set(STRONG) & set(EXCEPT)
+
+
+@cache
+def nests() -> list[tuple[str, ...]]:
+    """Return all wrappers alone, and two of which the second stands around the first."""
+    names = sorted({**STRONG, **WEAK})
+    return [(name,) for name in names] + [(a, b) for a in names for b in names if may_stand(a, b)]
+
+
+def agree(report: Report, plain: Report) -> None:
+    """Check that two reports tell the same incidents, with onsets that overlap."""
+    assert told(report) == told(plain)
+    for mine, theirs in zip(report.incidents, plain.incidents, strict=True):
         a, b = _seconds(mine), _seconds(theirs)
         assert a is not None
         assert b is not None
-        assert a[0] <= b[1]
-        assert b[0] <= a[1]
+        assert a[0] <= b[1] + LATER
+        assert b[0] <= a[1] + LATER
+
+
+def inside(job: Job, names: tuple[str, ...], *, merge: bool = False) -> dict[str, bytes]:
+    """Return the logs of a job inside of the wrappers of these names, the innermost first."""
+    return wrapped(job, *({**STRONG, **WEAK}[name] for name in names), merge=merge)
+
+
+@pytest.mark.parametrize("fault", ["gpu lost", "out of memory"])
+def test_a_job_reads_the_same_in_every_wrapper(fault: Fault) -> None:
+    """Each wrapper of the registry around each line of a job of two hosts: the same incidents."""
+    for form in ("node-{}", *HOSTS.values()):
+        job = Job(3, (form.format(1), form.format(2)), 1, fault)
+        plain = scan_bytes(split(job), pack())
+        for name in sorted({**STRONG, **WEAK}):
+            if HOSTS.get(name, "node-{}") == form:
+                agree(scan_bytes(inside(job, (name,)), pack()), plain)
+
+
+@NESTED
+@given(jobs(), st.sampled_from(nests()), st.sampled_from(sorted(CONTAINERS)), st.integers(0, 9999))
+def test_a_job_reads_the_same_in_any_wrapper_and_container(job: Job, names: tuple[str, ...], container: str, seed: int) -> None:
+    """Each line inside of one or two wrappers, files split or merged, in any container or in shuffled pieces: the same incidents."""
+    job = fitted(job, *names)
+    chance = random.Random(seed)
+    logs = inside(job, names, merge=carries(job, *names) and chance.random() < 0.5)
+    report = fed(logs, chance) if container == "files" else scan_bytes(CONTAINERS[container](logs), pack())
+    agree(report, scan_bytes(split(job), pack()))
 
 
 @FEW

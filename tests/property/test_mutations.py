@@ -85,6 +85,11 @@ MUTATIONS: Final[dict[str, Mutation]] = {
     ),
     "the total span is ignored": ("within_span", lambda scope, bound: True),
     "counting steps ignore the span": ("near_trigger", all_that_fits),
+    "attempts are ignored": ("taking_part", lambda case, pool, attempt: (tuple(pool), tuple(pool))),
+    "a line without an attempt is of none": (
+        "taking_part",
+        lambda case, pool, attempt: (of := tuple(i for i in pool if attempt in {None, case.sightings[i].actor.attempt}), of),
+    ),
     "copied lines count": ("without_copies", lambda case, indices: indices),
     "copied streams count": ("originals", lambda case: list(range(len(case.sightings)))),
     "there are no episodes": ("episodes", one_episode),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from functools import cache
 
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,7 @@ from denpex_rules.engine import scan_bytes
 from denpex_rules.finding import Incident, Suspect
 from denpex_rules.library import load_pack
 from denpex_rules.program import Program
-from layouts import Job, split, written
+from layouts import START, Job, split, written
 
 FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 STRANGERS = ("node-77", "gpu-a05")
@@ -81,3 +82,28 @@ def test_lines_in_files_of_other_ranks_accuse_nobody_else(job: Job, seed: int) -
     for suspect in everybody(scan_bytes(logs, pack()).incidents):
         assert suspect.rank in {None, job.bad}, suspect
         assert suspect.host in {None, job.names[job.node(job.bad)]}, suspect
+
+
+@FEW
+@given(st.integers(0, 3), st.integers(0, 3), st.integers(30, 500))
+def test_attempts_are_incidents_of_their_own(first: int, second: int, pause_s: int) -> None:
+    """A rank fails in each of two attempts, however soon the restart: two incidents, and who failed in both recurs."""
+    logs = {}
+    for attempt, (bad, start) in enumerate(((first, 0), (second, pause_s))):
+        for rank in range(4):
+            stamps = (START + timedelta(seconds=start + step) for step in range(20))
+            lines = [
+                f"[rank{rank}]: {stamp:%Y-%m-%d %H:%M:%S},101 INFO [train.py:60] step {n} loss 0.4"
+                for n, stamp in enumerate(stamps)
+            ]
+            if rank == bad:
+                words = (
+                    "Traceback (most recent call last):",
+                    '  File "train.py", line 58, in train',
+                    "ValueError: row 4411 is short",
+                )
+                lines += [f"[rank{rank}]: {word}" for word in words]
+            logs[f"run_7f3a/attempt_{attempt}/{rank}/stderr.log"] = "".join(f"{line}\n" for line in lines).encode()
+    report = scan_bytes(logs, pack())
+    assert {(i.attempt, *(s.rank for s in i.initiators)) for i in report.incidents} == {(0, first), (1, second)}
+    assert [(r.who.rank, r.attempts) for r in report.recurrences] == ([(first, (0, 1))] if first == second else [])

@@ -77,6 +77,27 @@ def test_odd_one_out_differs_from_the_majority() -> None:
     assert isinstance(call(world(), "odd_one_out", (((*of_ranks(0, 1, size=8), *of_ranks(2, 3, size=4)), "size"),)), Unknown)
 
 
+def test_odd_one_out_needs_a_majority_of_the_job() -> None:
+    """Two ranks against one are no majority of four: the fourth may side with the one."""
+    assert isinstance(call(world(), "odd_one_out", (((*of_ranks(0, 1, size=8), *of_ranks(2, size=4)), "size"),)), Unknown)
+
+
+def test_not_among_names_who_shows_something_else() -> None:
+    """The rank whose stack is not in the collective is named, as likely; where none differs, nobody is."""
+    result = call(world(), "not_among", (of_ranks(0, 1, 2, 3), of_ranks(0, 1, 3)))
+    assert isinstance(result, Known)
+    assert (result.value, result.certainty) == ((2,), "likely")
+    assert isinstance(call(world(), "not_among", (of_ranks(0, 1, 2, 3), of_ranks(0, 1, 2, 3))), Unknown)
+    assert isinstance(call(world(), "not_among", (of_ranks(0, 1, 2, 3), of_ranks())), Unknown)
+
+
+def test_not_among_needs_every_rank() -> None:
+    """A rank that shows nothing may be the one: its log is asked for where it was not read."""
+    result = call(world(), "not_among", (of_ranks(0, 1, 2), of_ranks(0, 1)))
+    assert isinstance(result, Unknown)
+    assert "rank 3" in result.reason
+
+
 def test_first_silent_needs_a_clear_margin() -> None:
     """A rank that fell silent minutes before the others is named; one within the usual spacing is not."""
     early = activity("r2.log", [("09:00:00", "09:40:00")], actor=Actor(rank=2))

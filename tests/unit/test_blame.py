@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from attrs import evolve
 from making import at, sighting
 from scenes import LOST, findings, job, job_activities, job_sightings, program
 
-from denpex_rules.sighting import Actor
+from denpex_rules.sighting import Actor, Dropped
 
 EACH = """
   title "Out of memory"
@@ -92,3 +93,34 @@ def test_victims_are_all_of_a_step() -> None:
     """Every sighting for which the step is true makes a victim, not only the first."""
     (found,) = findings(program(LOST), job())
     assert [v.rank for v in found.victims] == [0, 1, 2]
+
+
+def test_unread_ranks_are_candidates_where_nobody_is_named() -> None:
+    """A built-in that can't name a rank because a log was not read leaves that rank as a candidate, with the log as missing."""
+    body = EACH.format(blame="rank missing_from(timeout) likely else none").replace("each ", "")
+    read = [a for a in job_activities() if a.actor.rank != 3]
+    (found,) = findings(program(body), job(activities=read))
+    assert found.initiators == ()
+    assert [(s.rank, s.host, s.certainty) for s in found.candidates] == [(3, "node-02", "undecided")]
+    assert 3 in {lack.need.rank for lack in found.lacks}
+
+
+def test_dropped_progress_leaves_the_onset_to_the_next_alternative() -> None:
+    """Where lines between the last progress that was kept and the fault were dropped, the onset is another, and a note says so."""
+    whole = job()
+    lost = evolve(at("10:03:01"), hi=at("10:03:08").hi)
+    gone = Dropped("progress", "", 40, lost)
+    sources = {name: evolve(s, evicted=40, dropped=(gone,)) if name == "r3.log" else s for name, s in whole.sources.items()}
+    (found,) = findings(program(LOST), evolve(whole, sources=sources))
+    assert found.onset == at("10:03:10")
+    assert found.notes == ("the onset may lie elsewhere: lines of `progress` around it were dropped to stay within bounds",)
+    (kept,) = findings(program(LOST), whole)
+    assert (kept.onset, kept.notes) == (at("10:03:00"), ())
+
+
+def test_a_line_without_a_rank_asks_for_the_launchers_log() -> None:
+    """Where a rank would be named and no line tells which, the launcher's output is the missing fact."""
+    seen = [evolve(s, actor=Actor()) if s.event == "timeout" else s for s in job_sightings()]
+    (found,) = findings(program(EACH.format(blame="rank timeout.rank")), job(seen))
+    assert found.initiators == ()
+    assert "agent" in {lack.need.kind for lack in found.lacks}

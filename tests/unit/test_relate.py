@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve
 from making import at, sighting
-from scenes import LOST, STALL, job, job_sightings, nodes, program
+from scenes import LOST, STALL, findings, job, job_sightings, nodes, program
 
 from denpex_rules.clock import MINUTE, SECOND
+from denpex_rules.relate import relation
 from denpex_rules.sighting import Actor, Sighting
 
 
@@ -136,3 +137,45 @@ def test_a_root_that_names_nobody_takes_over_what_it_explains() -> None:
     cause = sighting("lost", at("10:03:10"), source="paste.log", kind="kernel")
     root = nodes(program(UNNAMED, ECHO), job([*seen, cause]))[0].finding
     assert [(s.rank, s.certainty) for s in root.initiators] == [(one_timeout().actor.rank, "likely")]
+
+
+def test_symptom_of_another_attempt_is_not_related() -> None:
+    """A restart starts everything anew: findings that name different attempts are never related."""
+    seen = [evolve(s, actor=evolve(s.actor, attempt=1)) if s.event == "timeout" else s for s in job_sightings()]
+    line, made = job(seen), program(LOST, STALL)
+    stall, lost = sorted(findings(made, line), key=lambda f: f.rule.cls)
+    first = evolve(lost, evidence=tuple((step, evolve(s, actor=evolve(s.actor, attempt=0))) for step, s in lost.evidence))
+    said = relation(first, stall, line, frozenset(), frozenset({"collective.timeout"}))
+    assert said == "it is of attempt 0, the other of attempt 1"
+
+
+def test_why_two_findings_are_not_related() -> None:
+    """Each refusal says in words what stands against the relation."""
+    line, made = job(shifted(-10 * MINUTE)), program(LOST, STALL)
+    stall, lost = sorted(findings(made, line), key=lambda f: f.rule.cls)
+    symptoms = frozenset({"collective.timeout"})
+    assert relation(stall, lost, line, frozenset(), symptoms) == "test.r1 is not known to cause gpu.fell_off_bus"
+    assert relation(lost, stall, line, frozenset(), symptoms) == "it came later than what it would have to explain"
+    line = job(shifted(150 * MINUTE))
+    stall, lost = sorted(findings(made, line), key=lambda f: f.rule.cls)
+    assert relation(lost, stall, line, frozenset(), symptoms) == "it came more than 2h earlier"
+
+
+MUTUAL = """
+  title "What may as well be the cause as the effect"
+  class gpu.fell_off_bus
+  causes collective.timeout
+  per job within 2h
+  require lost
+  blame none
+"""
+
+
+def test_of_two_that_may_explain_each_other_the_one_that_names_somebody_stands() -> None:
+    """Where the order can't be told and each may cause the other, a finding that names a rank explains one that names nobody."""
+    backwards = ECHO.replace("per job", "causes gpu.fell_off_bus\n  per job")
+    seen = [s for s in job_sightings() if s.event not in {"timeout", "lost"}]
+    seen += [evolve(one_timeout(), instant=at("10:03:12")), sighting("lost", at("10:03:10"), source="paste.log", kind="kernel")]
+    (root,) = nodes(program(MUTUAL, backwards), job(seen))
+    assert root.finding.rule.cls == "collective.timeout"
+    assert [s.rank for s in root.finding.initiators] == [one_timeout().actor.rank]

@@ -111,10 +111,15 @@ def test_every_root_has_its_heading() -> None:
 
 def test_nobody_is_accused_without_initiator() -> None:
     """Candidates are called possible and undecided; no line says that one of them failed first."""
-    undecided = incident(initiators=(), candidates=(Suspect(5, None, None, "undecided"), Suspect(6, None, None, "undecided")))
+    alike = tuple(Suspect(rank, None, None, "undecided", ("its log was not read",)) for rank in (5, 6))
+    undecided = incident(initiators=(), candidates=(*alike, Suspect(8, None, None, "undecided", ("it is behind",))))
     lines = render.render_text(report(incidents=(undecided,))).splitlines()
     assert [line for line in lines if line.startswith("  failed first")] == ["  failed first  undecided"]
-    assert sum("not an accusation" in line for line in lines if line.startswith("  possible")) == 2
+    assert [line for line in lines if line.startswith("  possible")] == [
+        "  possible      ranks 5, 6 (undecided: not an accusation)",
+        "  possible      rank 8 (undecided: not an accusation)",
+    ]
+    assert lines[lines.index("  why ranks 5, 6:") + 1] == "    - its log was not read"
 
 
 def test_onset_without_zone() -> None:

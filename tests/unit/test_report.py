@@ -7,8 +7,9 @@ from scenes import LOST, STALL, job, job_activities, job_sightings, nodes, progr
 
 from denpex_rules.clock import parse_time
 from denpex_rules.finding import Report
+from denpex_rules.missing import Context
 from denpex_rules.program import Program
-from denpex_rules.report import Context, build
+from denpex_rules.report import build
 from denpex_rules.sighting import Emitter, ErrorLine, Scan
 from denpex_rules.timeline import Timeline
 
