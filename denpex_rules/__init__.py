@@ -27,6 +27,7 @@ __all__ = [
     "load_paths",
     "load_program",
     "load_text",
+    "reason",
     "save_program",
     "scan",
     "scan_bytes",
@@ -36,7 +37,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from denpex_rules.compiler import compile_rules
-    from denpex_rules.engine import Options, Session, correlate, explain, scan, scan_bytes, scan_lines, sight
+    from denpex_rules.engine import Options, Session, correlate, explain, reason, scan, scan_bytes, scan_lines, sight
     from denpex_rules.errors import DenpexError, ProgramError, RuleError, UsageError
     from denpex_rules.finding import Incident, Report
     from denpex_rules.library import load_pack, load_paths, load_text
@@ -46,7 +47,7 @@ else:
         name: module
         for module, names in {
             "compiler": ("compile_rules",),
-            "engine": ("Options", "Session", "correlate", "explain", "scan", "scan_bytes", "scan_lines", "sight"),
+            "engine": ("Options", "Session", "correlate", "explain", "reason", "scan", "scan_bytes", "scan_lines", "sight"),
             "errors": ("DenpexError", "ProgramError", "RuleError", "UsageError"),
             "finding": ("Incident", "Report"),
             "library": ("load_pack", "load_paths", "load_text"),

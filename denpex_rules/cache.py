@@ -22,7 +22,8 @@ from denpex_rules.program import VERSION, Program, dumps, load_program
 
 FOLDER: Final = "DENPEX_RULES_CACHE"  # the environment variable
 KEPT: Final = 16  # programs; the least recently used go
-PARTS: Final = ("*.rule", "taxonomy.toml")
+TAXONOMY: Final = "taxonomy.toml"
+RULE: Final = ".rule"
 
 
 def cached(sources: Iterable[Path], types: Types, compiled: Callable[[], Program]) -> Program:
@@ -63,27 +64,32 @@ def cache_folder() -> Path | None:
 def fingerprint(sources: Iterable[Path]) -> str:
     """Return a hash of the content of rule files and folders, of their places, and of this package."""
     digest = hashlib.sha256(f"{__version__} {VERSION}".encode())
-    package = Path(__file__).parent
-    for path in sorted(package.glob("*.py")):
-        status = path.stat()
-        digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    with os.scandir(Path(__file__).parent) as package:
+        states = {entry.name: entry.stat() for entry in package if entry.name.endswith(".py")}
+    for name, status in sorted(states.items()):
+        digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     for path in _files(sources):
-        data = path.read_bytes()
+        data = Path(path).read_bytes()
         digest.update(f"{path} {len(data)}\n".encode("utf-8", "surrogateescape"))
         digest.update(data)
     return digest.hexdigest()
 
 
-def _files(sources: Iterable[Path]) -> Iterator[Path]:
+def _files(sources: Iterable[Path]) -> Iterator[str]:
     for source in sources:
         resolved = source.resolve()
         if resolved.is_dir():
-            yield from sorted({path for pattern in PARTS for path in resolved.rglob(pattern) if path.is_file()})
+            found = (f"{folder}{os.sep}{name}" for folder, _, names in os.walk(resolved) for name in names if _counts(name))
+            yield from sorted(filter(os.path.isfile, found))
         elif resolved.is_file():
-            yield resolved
-            beside = resolved.parent / PARTS[1]
+            yield str(resolved)
+            beside = resolved.parent / TAXONOMY
             if beside.is_file():
-                yield beside
+                yield str(beside)
+
+
+def _counts(name: str) -> bool:
+    return name.endswith(RULE) or name == TAXONOMY
 
 
 def _keep(program: Program, path: Path) -> None:

@@ -20,14 +20,40 @@ from denpex_rules.uptime import Origin
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+ClockKey = tuple[str, bool]  # a host, and whether the stamps are of arrival
+
+
+@frozen
+class Clocks:
+    """How far the hosts' clocks are from each other, as lines of the job itself tell (all in ns).
+
+    Args:
+        ahead: by how much each clock that was put right was ahead.
+        within: how far each clock that was compared may still be off.
+        wide: by how much two clocks may differ when one of them is not in `within`.
+        notes: what is said about it in the report.
+    """
+
+    ahead: Mapping[ClockKey, int] = Factory(dict)
+    within: Mapping[ClockKey, int] = Factory(dict)
+    wide: int = 0
+    notes: tuple[str, ...] = ()
+
+
+EVEN: Final = Clocks()
+
 
 @frozen
 class Calendar:
-    """What the caller knows: the year and zone of stamps that lack them, and how far each host's clock is ahead (ns)."""
+    """What is known of clocks: the year and zone of stamps that lack them, and how far each host's clock is ahead (ns).
+
+    The caller told `offsets`; the job's own lines tell `clocks`.
+    """
 
     year: int | None = None
     timezone: str | None = None
     offsets: Mapping[str, int] = Factory(dict)
+    clocks: Clocks = EVEN
 
     def resolver(self, scan: Scan) -> Resolver:
         """Return a resolver for one collection. Raises UsageError when the zone is unknown."""
@@ -36,6 +62,7 @@ class Calendar:
         dated = [i.hi if i.hi < MAX else i.lo for i, _ in instants if i.year and i.clock in {"wall", "local"} and i.known]
         modified = {c.source: c.mtime for c in scan.sources if c.mtime is not None}
         resolver = Resolver(self.year, _zone(self.timezone), self.offsets, max(dated, default=None), modified)
+        resolver.ahead = self.clocks.ahead
         resolver.turned = _turns([t for c in scan.sources for a in c.activities if not a.frame.year for run in a.runs for t in run])
         resolver.unify_zones(instants)
         return resolver
@@ -59,6 +86,7 @@ class Resolver:
     offsets: Mapping[str, int]
     reference: int | None  # a dated instant of the same collection, ns
     modified: Mapping[str, int]  # modification time of each source, ns
+    ahead: Mapping[ClockKey, int] = Factory(dict)
     assume_utc: bool = False
     assumed: frozenset[str] = frozenset()
     origins: Mapping[str, Origin] = Factory(dict)
@@ -103,7 +131,10 @@ class Resolver:
             return instant
         dated = self._dated(instant, source)
         placed = self._placed(dated)
-        return placed.shift(-self.offsets.get(host, 0)) if host is not None else placed
+        if host is None:
+            return placed
+        found = self.ahead.get((host, placed.clock == "arrival"), 0) if self.ahead and placed.clock != "local" else 0
+        return placed.shift(-self.offsets.get(host, 0) - found)
 
     def _placed(self, instant: Instant) -> Instant:
         if instant.clock != "local":

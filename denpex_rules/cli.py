@@ -1,79 +1,23 @@
-"""`rulecheck`, the command: its verbs, loaded when they are used, and its exit codes.
+"""`rulecheck`, the command, and its exit codes.
 
 0: nothing found, or all pass; 1: something found, or a case fails; 2: usage or rule errors; 130: interrupted.
+
+What asks for nothing but the version is answered without loading the verbs.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any, Final, NoReturn
+from typing import Final, NoReturn
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+from denpex_rules import __version__
 
-from denpex_rules import __version__, console
-from denpex_rules.errors import DenpexError, RuleError
-
-_RULES: Final = "denpex_rules.commands_rules"
-_LOGS: Final = "denpex_rules.commands_logs"
-_PACK: Final = "denpex_rules.commands_pack"
-
-# Where each verb lives. Its module is imported when the verb is used: scanning with a saved program loads no parser.
-VERBS: Final[Mapping[str, str]] = {
-    "scan": _LOGS,
-    "correlate": _LOGS,
-    "explain": _LOGS,
-    "check": _RULES,
-    "test": _RULES,
-    "list": _RULES,
-    "show": _RULES,
-    "compile": _RULES,
-    "cover": _PACK,
-    "doc": _PACK,
-}
-
-
-class Verbs(TyperGroup):
-    """A group that knows its verbs by name and imports each when it is asked for."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is typer's
-        """Return the names of the verbs."""
-        return list(VERBS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Return a verb, None when there is none of that name."""
-        if cmd_name not in VERBS:
-            return None
-        commands: Any = get_command(import_module(VERBS[cmd_name]).app)
-        return commands.commands[cmd_name]
-
-
-app = typer.Typer(
-    cls=Verbs,
-    name="rulecheck",
-    help="Name the rank, host and device of a failed job that failed first; write and prove the rules that do.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-
-
-@app.callback()
-def root(
-    context: typer.Context,
-    *,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    """Without a verb: check and test what the current folder's [tool.rulecheck] names."""
-    if version:
-        console.write(f"rulecheck {__version__}\n")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        raise typer.Exit(import_module(_RULES).check_project())
+_VERBS: Final = "denpex_rules.verbs"  # brings Typer
+_GARBAGE: Final = 200_000  # objects between two collections; a program alone is half as many, and none of them is garbage
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -82,11 +26,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: what follows the command's name; those of the process when None.
     """
-    console.survive_any_encoding()
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words == ["--version"] and _told(f"rulecheck {__version__}\n"):
+        sys.exit(0)
+    gc.set_threshold(_GARBAGE)
+    atexit.register(gc.freeze)  # a process that ends frees its memory at once: no last search for garbage
+    sys.exit(import_module(_VERBS).run(words))
+
+
+def _told(text: str) -> bool:
+    """Write a text; False where that fails, which the verbs can explain."""
     try:
-        get_command(app).main(args=None if arguments is None else list(arguments), prog_name="rulecheck")
-    except RuleError as error:
-        console.complain(str(error))
-    except (DenpexError, OSError) as error:
-        console.complain(f"rulecheck: {error}")
-    sys.exit(2)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True

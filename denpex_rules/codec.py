@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 import typing
+from functools import cache
 from typing import Any, Final
 
 import attrs
@@ -29,6 +30,7 @@ def make_converter() -> Converter:
     converter.register_structure_hook_factory(attrs.has, lambda cls: _class_in(cls, converter))
     converter.register_unstructure_hook_factory(_mixed, lambda union: _union_out(union, converter))
     converter.register_structure_hook_factory(_mixed, lambda union: _union_in(union, converter))
+    converter.register_structure_hook_factory(_many, lambda form: _tuple_in(form, converter))
     return converter
 
 
@@ -70,11 +72,13 @@ def _union_in(union: Any, converter: Converter) -> Any:
     only = next(iter(classes.values())) if len(classes) == 1 else None
     plain = tuple(c for c in members if isinstance(c, type) and not attrs.has(c))
     lists = [c for c in members if typing.get_origin(c) is tuple]
+    hook = cache(converter.get_structure_hook)  # asked for late: a class may hold the union that it is a member of
 
     def structure(value: Any, _: Any) -> Any:
         if isinstance(value, dict) and classes:
             rest = dict(value)
-            return converter.structure(rest, only or classes[rest.pop(TAG)])
+            cls = only or classes[rest.pop(TAG)]
+            return hook(cls)(rest, cls)
         if isinstance(value, list) and lists:
             return converter.structure(value, lists[0])
         if type(value) in plain:
@@ -82,3 +86,17 @@ def _union_in(union: Any, converter: Converter) -> Any:
         raise ValueError(f"{value!r:.80} is none of {union}")
 
     return structure
+
+
+def _many(annotation: Any) -> bool:
+    """Say whether an annotation is `tuple[X, ...]`."""
+    return typing.get_origin(annotation) is tuple and typing.get_args(annotation)[-1] is Ellipsis
+
+
+def _tuple_in(form: Any, converter: Converter) -> Any:
+    """Return what reads a tuple of one type: a program is mostly such tuples, and the converter's own way looks at each anew."""
+    member = typing.get_args(form)[0]
+    if member in {str, int}:
+        return lambda value, _: tuple(map(member, value))
+    hook = converter.get_structure_hook(member)
+    return lambda value, _: tuple([hook(one, member) for one in value])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.text import Text
 
 from denpex_rules import console
 from denpex_rules.errors import Diagnostic, RuleError, Source, UsageError
@@ -107,7 +106,7 @@ def _differences(changed: Iterable[Mended]) -> Page:
     page = Page()
     for one in changed:
         lines = one.difference().removesuffix("\n").split("\n")
-        page.lines += [Text(neutral(line), style=STYLES.get(line[:1], "")) for line in lines]  # with the spaces at their ends
+        page.lines += [((neutral(line), STYLES.get(line[:1], "")),) for line in lines]  # with the spaces at their ends
     return page
 
 

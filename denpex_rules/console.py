@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-
-from rich.console import Console
+from importlib import import_module
+from typing import Any, Final
 
 from denpex_rules.page import Page, neutral
+
+_CONSOLE: Final = "rich.console"  # imported where there is a terminal
+_TEXT: Final = "rich.text"
 
 
 def write(text: str) -> None:
@@ -21,9 +24,10 @@ def show(page: Page) -> None:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         write(page.plain())
         return
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console: Any = import_module(_CONSOLE).Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    assemble: Any = import_module(_TEXT).Text.assemble
     for line in page.lines:
-        console.print(line, soft_wrap=True)
+        console.print(assemble(*line), soft_wrap=True)
     sys.stdout.flush()
 
 

@@ -98,7 +98,7 @@ class Declaration:
                 message = f"`{leaf.text}` is not a kind of log"
                 self.mistakes.add("E0602", message, leaf.span, f"one of {', '.join(KINDS)}", did_you_mean(leaf.text, KINDS))
             elif kind in found:
-                self.mistakes.add("E0202", f"`{kind}` is named twice", leaf.span)
+                self.mistakes.repeat(f"`{kind}` is named twice", leaf.span)
             else:
                 found.append(kind)
         return tuple(found)

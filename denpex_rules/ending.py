@@ -53,7 +53,7 @@ def ending(timeline: Timeline, events: Iterable[str]) -> Ending | None:
     progress = [s for event in events if PROGRESS in event for s in timeline.of(event)]
     stopped = _stopped(timeline, progress)
     if not stopped:
-        return Ending("open", last)
+        return Ending("open", last, lacks=_unseen(timeline))
     ordered = [found for _, found in sorted(stopped.items())]
     reasons = tuple(
         f"{_named(seen.actor)} made its last progress at {format_about(seen.instant.lo)} and said no more; "
@@ -150,6 +150,11 @@ def _lacks(timeline: Timeline, seen: Sequence[Sighting]) -> tuple[Lack, ...]:
     needs = [Need(kind, lo=lo, hi=hi) for kind in kinds if not timeline.present(kind)]
     needs += [Need("kernel", host=h, lo=lo, hi=hi) for h in hosts if not timeline.present("kernel", host=h)]
     return tuple(Lack(need, "it would tell how their processes ended") for need in needs)
+
+
+def _unseen(timeline: Timeline) -> tuple[Lack, ...]:
+    """Return the log that would tell how a job ended whose own logs don't: its launcher saw every worker end."""
+    return () if timeline.present("agent") else (Lack(Need("agent"), "it would tell how the job's processes ended"),)
 
 
 _VARIABLE: Final = re.compile(r"[\d#█▉▊▋▌▍▎▏.:,+-]+")

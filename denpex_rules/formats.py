@@ -424,25 +424,39 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
         sample: the first lines of the source, some 200 of them.
         hints: what the source's place claims.
     """
-    whole = [_ANSI.sub(b"", line).strip(b"\r\n") for line in sample]
-    lines = [clean for line in whole if (clean := _within(line, hints)).strip()]
+    whole = [(_ANSI.sub(b"", line) if _ESCAPE in line else line).strip(b"\r\n") for line in sample]
+    read = [_read(line, hints) for line in whole]
+    lines = [clean for said in read if (clean := _within(said)).strip()]
     used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
-    hints = evolve(hints, wrappers=hints.wrappers | used)
-    hints = evolve(hints, tagged=any(_is_tagged(line, hints) for line in whole))
-    if hints.task_rank and any(_is_node(line, hints) for line in whole):
-        hints = evolve(hints, task_rank=False)
-    return hints
+    if not used <= hints.wrappers:
+        hints = evolve(hints, wrappers=hints.wrappers | used)
+        read = [_read(line, hints) for line in whole]
+    node = hints.task_rank and any(_is_node(said) for said in read)
+    return evolve(hints, tagged=any(said.into.tee for said in read), task_rank=hints.task_rank and not node)
 
 
-def _within(line: bytes, hints: Hints) -> bytes:
+@frozen
+class _Said:
+    """What the prefixes of a line say; the line, inside of a JSON record; and where the text behind the wrappers starts in it."""
+
+    into: Prefixes
+    line: bytes
+    start: int
+
+
+def _read(line: bytes, hints: Hints) -> _Said:
+    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
+    return _Said(into, *_unwrapped(line, _prefixes(line, 0, into, tables), into, tables))
+
+
+def _within(said: _Said) -> bytes:
     """Return what stands inside the JSON record that a line is and behind the wrappers that are sure.
 
     Behind one that tells processes apart there is no launcher's label: what looks like one is text.
     """
-    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
-    line, start = _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
+    into = said.into
     own = into.tee or into.process or into.rank is not None or into.task is not None
-    return line if own else line[start:]
+    return said.line if own else said.line[said.start :]
 
 
 def _uses(form: Format, lines: list[bytes]) -> bool:
@@ -459,18 +473,11 @@ def _uses(form: Format, lines: list[bytes]) -> bool:
     return len(labels) >= enough and len(labels) * 10 >= len(lines) * 9 and kinds * 2 <= len(labels)
 
 
-def _is_tagged(line: bytes, hints: Hints) -> bool:
-    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
-    _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
-    return bool(into.tee)
-
-
-def _is_node(line: bytes, hints: Hints) -> bool:
-    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
-    line, start = _unwrapped(line, _prefixes(line, 0, into, tables), into, tables)
+def _is_node(said: _Said) -> bool:
+    into = said.into
     if into.task is None:
         return False
-    agent = into.kind == "agent" or _said(line[start:], 0, into) == "agent"
+    agent = into.kind == "agent" or _said(said.line[said.start :], 0, into) == "agent"
     return bool(into.tee) or agent or into.rank not in {None, into.task}
 
 

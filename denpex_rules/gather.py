@@ -104,4 +104,5 @@ def check(paths: Sequence[str | Path]) -> tuple[int | None, tuple[Diagnostic, ..
 def _texts(rules: RuleSet) -> Mapping[str, Source]:
     """Return the rule files, for diagnostics that quote them."""
     paths = {rule.span.path for rule in rules.rules} | {event.span.path for event in rules.events}
-    return {path: Source(path, Path(path).read_text(encoding="utf-8")) for path in sorted(paths) if Path(path).is_file()}
+    read = (library.read_file(Path(path)) for path in sorted(paths) if Path(path).is_file())
+    return {source.path: source for source in read if isinstance(source, Source)}

@@ -42,7 +42,7 @@ def coverage(timeline: Timeline, *, gaps: bool) -> out.CoverageReport:
         sources,
         topology.world_size,
         len(topology.ranks),
-        timeline.skew / SECOND,
+        timeline.bound / SECOND,
         timeline.notes,
         tuple(unread[:UNREAD]),
         len(unread),

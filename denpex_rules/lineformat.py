@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import re2
@@ -140,7 +140,6 @@ def _format(form: LineFormat, line: str) -> Format:
         raise UsageError(f"{where:.80}…: a line has {LONGEST} characters at most")
     pieces = [piece for piece, _ in _pieces(line, where)]
     takers = [take for _, take in _pieces(line, where) if take is not None]
-    pattern = _compile(b"".join(pieces), where)
     leveled = "{level}" in line
 
     def read(match: Any, into: Prefixes) -> None:
@@ -152,7 +151,11 @@ def _format(form: LineFormat, line: str) -> Format:
         into.kind = form.kind or into.kind
         into.logger = form.name if leveled else ""
 
-    return Format(form.name, "wrapper", "", b"", pattern, None, read, form.example, "what its line names")
+    made = Format(
+        form.name, "wrapper", "", b"", b"".join(pieces), read, form.example, "what its line names", partial(_compile, where=where)
+    )
+    _ = made.pattern  # a mistake is told now
+    return made
 
 
 def _compile(pattern: bytes, where: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from denpex_rules.errors import Diagnostic, Source, Span
+from denpex_rules.errors import JOINED, Diagnostic, Edit, Patch, Source, Span
 from denpex_rules.rule import CERTAINTIES, SEVERITIES, VERBS
 
 # What each kind of symbol is called in messages.
@@ -130,6 +130,14 @@ class Mistakes:
         """Report one mistake."""
         self.found.append(self.source.diagnostic(code, message, span, expected, hint))
 
+    def repeat(self, message: str, span: Span) -> None:
+        """Report a member of a list that stood there before; taken out, it takes its comma with it."""
+        before = self.source.text[: span.start].rstrip()
+        sure = before.endswith(",") and "#" not in before.rpartition("\n")[2]  # the comma of a comment is none
+        edit = Edit(self.source.span(len(before[:-1].rstrip()), span.end), "")
+        patch = Patch("remove the second one", (edit,), safe=True) if sure else None
+        self.found.append(self.source.diagnostic("E0202", message, span, patch=patch))
+
 
 def nearest(word: str, candidates: Collection[str]) -> str:
     """Return the candidate that `word` was most likely meant to be, "" when none is close."""
@@ -173,7 +181,10 @@ def explain(source: Source, tokens: Sequence[Token], failure: Failure, keywords:
         last = tokens[-1]
         end = source.span(last.end, last.end + 1)
         message = f"`{tokens[0].text}` ends too early"
-        return source.diagnostic("E0101", message, end, _expected(tokens, index, failure.accepted), _hint_end(tokens))
+        comma = Edit(source.span(last.start, last.end), "") if last.text == "," else None
+        patch = Patch("remove the comma", (comma,), safe=True) if comma else None
+        expected = _expected(tokens, index, failure.accepted)
+        return source.diagnostic("E0101", message, end, expected, _hint_end(tokens), patch=patch)
     token = tokens[index]
     message = f"`{_short(token.text)}` can't stand here"
     if index > 0:
@@ -286,7 +297,7 @@ def _hint_sign(token: Token, before: Token | None, after: Token | None, accepted
     if token.text == "==" and "=" in accepted:
         return "did you mean =?"
     if token.text in {"&&", "&"} and "and" in accepted:
-        return "conditions are joined by `and`"
+        return JOINED
     if token.text in {"||", "|"}:
         return "there is no `or`: write any(...) in the event, or two rules"
     if token.text == "'":

@@ -7,12 +7,13 @@ command lines know it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib import metadata
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -89,6 +90,18 @@ _SHAPES: Final[Mapping[str, Callable[[str, object], object]]] = {
     PREDICATES: _predicate,
     RENDERERS: _function,
 }
+
+
+@cache
+def _installed() -> Any:
+    """Return the entry points of all groups; to look through what is installed takes long, so it is done once."""
+    return metadata.entry_points()
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group."""
+    found: Iterable[EntryPoint] = _installed().select(group=group)
+    return found
 
 
 @cache

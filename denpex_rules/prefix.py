@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Any, Final, Literal
 
@@ -190,22 +190,32 @@ class Format:
         stem: what stands before `pattern`: nothing, a bracket, an ISO stamp, a bracket and an ISO stamp. Stems are matched once
             for all formats that share them; an ISO stamp is already taken when `read` is called.
         starts: the bytes that can follow the stem; the look-up of candidates goes by them.
-        pattern: the rest, anchored where the stem ends.
-        needs: a byte that stands in every match of the pattern, to see fast that a line has none.
+        text: the rest as a regex, anchored where the stem ends.
         read: puts what the match says into a `Prefixes`.
         example: a line, for documentation and tests.
         gives: what it gives, for documentation.
+        compiler: what compiles `text`, when a line first has a byte that it can start with.
     """
 
     name: str
     role: Role
     stem: Stem
     starts: bytes
-    pattern: re.Pattern[bytes]
-    needs: int | None
+    text: bytes
     read: Read
     example: str
     gives: str
+    compiler: Callable[[bytes], Any] = re.compile
+
+    @cached_property
+    def pattern(self) -> Any:
+        """The compiled pattern."""
+        return self.compiler(self.text)
+
+    @cached_property
+    def needs(self) -> int | None:
+        """A byte that stands in every match of the pattern, to see fast that a line has none; None where none does for certain."""
+        return needed(self.text)
 
 
 class Registry:
@@ -219,7 +229,7 @@ class Registry:
 
         def register(read: Read) -> Read:
             example, gives = told
-            self.formats.append(Format(name, role, stem, starts, re.compile(pattern), needed(pattern), read, example, gives))
+            self.formats.append(Format(name, role, stem, starts, pattern, read, example, gives))
             return read
 
         return register

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, field, frozen
 
-from denpex_rules.backend import AhoCorasick, Backend, Hits, choose
+from denpex_rules.backend import AhoCorasick, Backend, Hits, checked, choose
 from denpex_rules.care import CARE, MARKS
 from denpex_rules.codec import MISFITS, make_converter
 from denpex_rules.errors import ProgramError
@@ -122,11 +122,14 @@ class Matcher:
     def __init__(
         self, events: tuple[Event, ...], literals: tuple[LiteralEntry, ...], types: Types = BUILTIN, backend: str = "pyahocorasick"
     ) -> None:
-        """Prepare the tables; the automaton is built and patterns are compiled when they are first asked for."""
+        """Prepare the tables; automata are built and patterns are compiled when they are first asked for.
+
+        Raises UsageError where there is no such backend, or it is not installed.
+        """
         self.events = events
         self._types = types
         self._patterns: dict[int, EventPattern] = {}
-        self._backend = backend
+        self._backend = checked(backend)
         self._read = 0  # bytes
         self.place: Final = {e.id: i for i, e in enumerate(events)}
         self.expensive: Final = dict.fromkeys((i for i, e in enumerate(events) if e.expensive), EVERY)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
+from importlib import import_module
 from types import TracebackType
-from typing import Final, Self
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TimeElapsedColumn, TransferSpeedColumn
+from typing import Any, Final, Self
 
 PATIENCE: Final = 1.0  # seconds; a scan that is over by then shows nothing
+
+_CONSOLE: Final = "rich.console"  # imported where a bar is shown
+_PROGRESS: Final = "rich.progress"
 
 
 class Meter:
@@ -22,7 +23,7 @@ class Meter:
         self._begun = time.monotonic()
         self._read = 0
         self._stack = ExitStack()
-        self._bar: Progress | None = None
+        self._bar: Any = None
         self._live = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
@@ -37,7 +38,9 @@ class Meter:
         if not self._live or time.monotonic() - self._begun < PATIENCE:
             return
         if self._bar is None:
-            columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
-            self._bar = self._stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+            rich = import_module(_PROGRESS)
+            columns = (rich.BarColumn(), rich.DownloadColumn(), rich.TransferSpeedColumn(), rich.TimeElapsedColumn())
+            console = import_module(_CONSOLE).Console(stderr=True)
+            self._bar = self._stack.enter_context(rich.Progress(*columns, console=console, transient=True))
             self._bar.add_task("reading", total=total)
         self._bar.update(self._bar.task_ids[0], completed=self._read, total=max(total, self._read))

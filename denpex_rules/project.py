@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from denpex_rules.rule import KINDS
 OWN_FILE: Final = "rulecheck.toml"
 SHARED_FILE: Final = "pyproject.toml"
 KEYS: Final = ("rules", "cases", "formats")
+_TOML: Final = "tomllib"  # imported where a folder has such a file
 FORMAT_KEYS: Final = ("name", "line", "kind", "arrival", "example")
 
 
@@ -55,9 +56,10 @@ def need_project(folder: Path) -> Project:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        table: dict[str, Any] = import_module(_TOML).loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from error
+    return table
 
 
 def _project(path: Path, table: Mapping[str, Any]) -> Project:

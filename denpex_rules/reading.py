@@ -5,13 +5,11 @@ A process reads whole sources; what a scan keeps of a source travels back, not i
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
@@ -26,6 +24,10 @@ from denpex_rules.sources import Source
 
 WORTH: Final = 16 << 20  # bytes from which on further processes are worth their start
 AHEAD: Final = 2  # sources under way for each process
+
+# Imported where several processes are worth it.
+_FUTURES: Final = "concurrent.futures"
+_PROCESSES: Final = "multiprocessing"
 
 OnRead = Callable[[int, int], None]
 
@@ -93,19 +95,20 @@ class Reading:
     def _read_apart(self, collection: Collection, sources: Sequence[Source], jobs: int) -> None:
         """Read sources in other processes, large ones first; few are under way at a time."""
         order = iter(sorted(sources, key=lambda source: -_size(source)))
-        waiting: dict[Future[_Done], Source] = {}
+        futures: Any = import_module(_FUTURES)
+        waiting: dict[Any, Source] = {}  # by their futures
         # A forked process has the program and the sources already: neither is sent to it.
         _WORK.append((self.program, self.options, sources))
         try:
-            with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+            with futures.ProcessPoolExecutor(jobs, mp_context=import_module(_PROCESSES).get_context("fork")) as pool:
                 while True:
                     for source in islice(order, AHEAD * jobs - len(waiting)):
                         waiting[pool.submit(_read_one, sources.index(source), collection.limit)] = source
                     if not waiting:
                         return
-                    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    for future in futures.wait(waiting, return_when=futures.FIRST_COMPLETED).done:
                         self._take(collection, waiting.pop(future), future.result())
-        except BrokenProcessPool as error:
+        except futures.BrokenExecutor as error:
             raise UsageError("a process that read logs was killed; read with --jobs 1 to need less memory") from error
         finally:
             _WORK.pop()
@@ -140,7 +143,7 @@ def _read_one(number: int, limit: Size) -> _Done:
 def _worthwhile(sources: Sequence[Source]) -> int:
     """Return how many processes are worth their start."""
     apart = [source for source in sources if _is_apart(source)]
-    if sum(map(_size, apart)) < WORTH or "fork" not in multiprocessing.get_all_start_methods():
+    if sum(map(_size, apart)) < WORTH or "fork" not in import_module(_PROCESSES).get_all_start_methods():
         return 1
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, len(apart))
 

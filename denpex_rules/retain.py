@@ -97,7 +97,7 @@ class Row:
     Of an event of look-ups only the very first is ever asked for beside the newest ones; of another event the first half stays.
     """
 
-    __slots__ = ("_first", "_hi", "_lo", "_lookup", "_newest", "_one", "_room", "count")
+    __slots__ = ("_first", "_hi", "_last", "_lo", "_lookup", "_newest", "_one", "_room", "count")
 
     def __init__(self, limit: int, *, lookup: bool) -> None:
         self._lookup = lookup
@@ -106,6 +106,7 @@ class Row:
         self._newest: deque[Found] = deque(maxlen=limit - self._room)
         self.count = 0  # dropped
         self._one = UNKNOWN  # of the dropped; UNKNOWN where not all have one clock
+        self._last = UNKNOWN  # of the last that was dropped
         self._lo, self._hi = MAX, MIN
 
     def __len__(self) -> int:
@@ -145,6 +146,9 @@ class Row:
         """Count one that is not kept."""
         instant = kept.instant if isinstance(kept, Marked) else whole_seconds(kept.resolved().instant)
         self.count += 1
+        if instant is self._last and self.count > 1:  # of the same second as the one before
+            return
+        self._last = instant
         if self.count == 1:
             self._one = instant
         if instant.known and (instant is self._one or instant.comparable(self._one)):
@@ -175,7 +179,10 @@ class Shelf:
         row = self._rows.get(key)
         if row is None:
             if not self._has_room(event):
-                self._lost.setdefault(key[0], Row(FEWEST, lookup=True)).drop(kept)
+                lost = self._lost.get(event)
+                if lost is None:
+                    lost = self._lost[event] = Row(FEWEST, lookup=True)
+                lost.drop(kept)
                 return
             self._emitters[event] += 1
             row = self._rows[key] = Row(self._limit, lookup=event in self._lookups)

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import Final
 
@@ -20,7 +20,7 @@ from denpex_rules import formats
 from denpex_rules.assembly import Speaker
 from denpex_rules.care import OWN
 from denpex_rules.forms import Forms, Key, Row, Who
-from denpex_rules.lines import PhysicalLine
+from denpex_rules.lines import LineSplitter, PhysicalLine
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.recorder import AGENT, LABELS, SAMPLE_LINES, Recorder, Size, State
@@ -31,6 +31,7 @@ from denpex_rules.skim import Places, Screen
 STEP: Final = 64 * 1024  # bytes that are cut into lines at once: a chunk may hold nothing but newlines
 BLOCK: Final = 1 << 20  # bytes that are skimmed at once
 SAMPLE_BYTES: Final = 256 * 1024
+LEARN: Final = 20  # of the first lines, that are read in full
 
 Peel = Callable[[bytes, Hints], Line]
 Marks = deque[tuple[int, Places]]
@@ -168,7 +169,23 @@ class SourceScanner:
             self.state.hints = formats.decide([line.data for line in sample], self.state.hints)
             if self._skims:
                 self._screen = Screen(self._matcher, self._forms, self._plain)
-            self._recorder.take(sample)
+            taken = LEARN if self._screen is not None and len(sample) == SAMPLE_LINES and _is_whole(sample) else len(sample)
+            self._recorder.take(sample[:taken])
+            if taken < len(sample):
+                self._skim_sample(sample[taken:])
+
+    def _skim_sample(self, lines: list[PhysicalLine]) -> None:
+        """Skim lines that were cut already: as if they came now, at the place where they stand."""
+        first, splitter = lines[0], self.state.splitter
+        self.state.splitter = LineSplitter()
+        self.state.splitter.skip(first.number - 1, first.start)
+        block, number = [], first.number
+        for line in lines:
+            block += [b"\n"] * (line.number - number)  # empty lines
+            block += [line.data, b"\n"]
+            number = line.number + 1
+        self._skim(b"".join(block))
+        self.state.splitter = splitter
 
     # ---- plain lines
 
@@ -231,6 +248,8 @@ class SourceScanner:
         starts = list(accumulate(map(len, map(itemgetter(0), rows)), initial=at))
         state.splitter.skip(len(rows), starts[-1] - at)
         whos = list(map(itemgetter(0), keys))
+        if number <= SAMPLE_LINES:
+            state.layouts.update(self._forms.plains[who].layout for who in whos[: SAMPLE_LINES - number + 1])
         lines = Counter(whos)
         speakers = {who: self._begin(who, count) for who, count in lines.items()}
         if any(speaker.waits for speaker in speakers.values()):
@@ -304,3 +323,10 @@ class SourceScanner:
             if at >= starts[0]:
                 taken[bisect_left(starts, at)] = places
         return taken
+
+
+def _is_whole(lines: list[PhysicalLine]) -> bool:
+    """Whether lines are as they stand in the log: nothing between them but empty lines, nothing of them left out."""
+    if any(line.end - line.start != len(line.data) for line in lines):
+        return False
+    return all(after.start - line.end == after.number - line.number for line, after in pairwise(lines))

@@ -10,6 +10,7 @@ import json
 import types
 import typing
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, Literal
 
 import attrs
@@ -30,15 +31,14 @@ def _is_table(form: Any) -> bool:
     return origin is dict
 
 
-def _make_converter() -> Converter:
+@cache
+def _converter() -> Converter:
+    """Return the converter, which is made when it is first needed: a report as text needs none."""
     converter = Converter(unstruct_collection_overrides={tuple: list})
     converter.register_unstructure_hook_func(_is_table, lambda table: dict(sorted(table.items())))
     converter.register_unstructure_hook(Incident, make_dict_unstructure_fn(Incident, converter, cls=_CLASS))
     converter.register_structure_hook(Incident, make_dict_structure_fn(Incident, converter, cls=_CLASS))
     return converter
-
-
-_CONVERTER: Final = _make_converter()
 
 
 # ------------------------------------------------------------------ values
@@ -59,7 +59,7 @@ def to_dict(report: Report) -> dict[str, Any]:
 
 def plain(model: object) -> Any:
     """Return one model object of `finding`, or a tuple of them, as JSON-ready data."""
-    return _ordered(_CONVERTER.unstructure(model))
+    return _ordered(_converter().unstructure(model))
 
 
 def _ordered(value: Any) -> Any:
@@ -81,7 +81,7 @@ def from_dict(data: Mapping[str, Any]) -> Report:
     if version != SCHEMA:
         raise UsageError(f"not a report of schema {SCHEMA}: its `schema` is {version!r}")
     try:
-        return _CONVERTER.structure(data, Report)
+        return _converter().structure(data, Report)
     except (BaseValidationError, ForbiddenExtraKeysError, TypeError, ValueError, KeyError) as error:
         raise UsageError(f"malformed report: {'; '.join(transform_error(error, path='report')[:3])}") from error
 

@@ -52,7 +52,7 @@ class Screen:
         start = end = 0  # of the line that the hits stand in
         places: set[int] = set()
         cares: list[tuple[int, bool]] = []
-        for offset, number in self._matcher.backend.hits(block):
+        for offset, number in self._matcher.hits(block):
             if offset >= end:
                 if places or cares:
                     self._decide(block, (start, end), places, cares, Screened(full, marks))

@@ -14,6 +14,7 @@ from denpex_rules.errors import Diagnostic, RuleError, Source, Span
 from denpex_rules.shipped import shipped
 
 FILE: Final = "taxonomy.toml"
+UNCLASSIFIED: Final = "unclassified"  # the class of a drafted rule, until a person says which it is
 
 Layer = Literal["hardware", "driver", "network", "host", "storage", "scheduler", "framework", "application"]
 Nature = Literal["cause", "symptom"]

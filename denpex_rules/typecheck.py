@@ -171,7 +171,7 @@ class Scope:
         if name in self.steps:
             message = f"`{name}` is a step, not a value"
             self.mistakes.add("E0201", message, span, "a field of it", f"did you mean {name}.rank?")
-        elif name in self.later:
+        elif name in self.later and name not in self.broken:
             self.mistakes.add("E0206", f"`{name}` is used before it is defined", span, "", "move this below its `let`")
         elif name not in self.broken:
             hint = did_you_mean(name, self.lets)

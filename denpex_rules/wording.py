@@ -71,9 +71,9 @@ def _shown(ns: int) -> str:
     return format_time(ns).removesuffix("Z").replace("T", " ")
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun (`1 line`, `1,200 lines`)."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun (`1 line`, `1,200 lines`); `many` where the plural takes more than an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or noun + 's'}"
 
 
 def name_group(group: Group) -> str:
@@ -105,5 +105,7 @@ def name_ranks(ranks: Sequence[int]) -> str:
 
 
 def nearest_miss(clause: ClauseResult) -> str:
-    """Return by how many seconds a clause missed, "" where that is not known."""
-    return "" if clause.miss_s is None else f"nearest miss {abs(clause.miss_s):g} s"
+    """Return by how many seconds a clause missed, and on which line; "" where neither is known."""
+    if clause.miss_s is None:
+        return f"see {clause.nearest}" if clause.nearest else ""
+    return f"nearest miss {abs(clause.miss_s):g} s" + (f" at {clause.nearest}" if clause.nearest else "")

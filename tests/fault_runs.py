@@ -187,6 +187,7 @@ def _classed(grave: Sequence[Incident], truth: Truth) -> bool:
 def _names_fact(report: Report) -> bool:
     wanted = ("the logs of the other ranks", "the agent log", "the log of rank ")
     facts = [fact for incident in report.incidents for fact in incident.missing]
+    facts += report.ending.missing if report.ending is not None else ()
     left_open = report.ending is not None and report.ending.state != "ended"
     return any(fact.fact.startswith(wanted) for fact in facts) or (left_open and report.coverage.unread_count > 0)
 

@@ -160,7 +160,9 @@ rule storage.broken_shard {
   blame rank broken.rank
   why "Rank {broken.rank} stopped reading {broken.file}."
   do  "Restore {broken.file} from its source."
+  verify "dmesg -T | tail -n 50" on broken.host
   see "storage.full" because "a full disk says so"
+  ref "https://example.org/shards"
 }
 """
 BROKEN = "shard /data/shard-0042.bin: checksum mismatch, giving up"

@@ -14,7 +14,7 @@ import pytest
 from samples import RULE, workshop, write_files
 from samples import run_command as run
 
-from denpex_rules import __version__, cli
+from denpex_rules import __version__, cli, verbs
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     """The help names every verb with one line about it, and each verb has its own help."""
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    for verb in cli.VERBS:
+    for verb in verbs.VERBS:
         assert f"\n  {verb} " in out
         code, own, _ = run(capsys, verb, "--help")
         assert code == 0
@@ -156,11 +156,81 @@ def test_saved_program_needs_no_parser(folder: Path, capsys: pytest.CaptureFixtu
     assert done.stdout.endswith("1 False\n")
 
 
-def test_start_is_light() -> None:
-    """The version is printed without loading the matcher or the parser."""
-    ask = "import sys\nfrom denpex_rules import cli\ntry:\n    cli.main(['--version'])\nexcept SystemExit:\n    print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", ask], stdout=subprocess.PIPE, check=True, text=True)
-    assert {"ahocorasick", "re2", "lark", "cattrs"}.isdisjoint(done.stdout.split())
+def loaded(folder: Path, *arguments: str, before: str = "sys") -> tuple[str, set[str]]:
+    """Return what a command prints, and the modules that it loads beyond those which importing `before` loads."""
+    ask = (
+        f"import {before}, sys\nknown = set(sys.modules)\nfrom denpex_rules import cli\ntry:\n    cli.main({list(arguments)})\n"
+        "except SystemExit:\n    print('', *sorted(set(sys.modules) - known), sep='\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], cwd=folder, stdout=subprocess.PIPE, check=True, text=True)
+    out, _, names = done.stdout.rpartition("\n\n")
+    return out, set(names.split())
+
+
+def test_version_is_light(tmp_path: Path) -> None:
+    """The version is printed without loading anything from outside the standard library, or a second module of this package."""
+    out, names = loaded(tmp_path, "--version")
+    assert out == f"rulecheck {__version__}"
+    heavy = {
+        "typer",
+        "click",
+        "pydantic",
+        "rich",
+        "attr",
+        "attrs",
+        "cattrs",
+        "ahocorasick",
+        "re2",
+        "lark",
+        "json",
+        "importlib.metadata",
+    }
+    assert names.isdisjoint(heavy)
+    assert {name for name in names if name.startswith("denpex_rules")} == {"denpex_rules", "denpex_rules.cli"}
+
+
+def test_version_that_nobody_reads() -> None:
+    """A reader that goes away is no error worth a word, also before anything is loaded."""
+    read, write = os.pipe()
+    os.close(read)
+    child = process("--version", folder=Path(), stdout=write)
+    os.close(write)
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (1, b"")
+
+
+def test_small_scan_is_light(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A scan loads nothing that it does not need: no colours, bars, processes, parser, large automaton, or deeds of other verbs."""
+    assert run(capsys, "compile", "-o", "my.program", "--rules", "my", "--no-pack")[0] == 0
+    out, names = loaded(folder, "scan", "logs", "--program", "my.program", before="typer.main")
+    assert "A rank gave up" in out
+    others = {
+        "rich.console",
+        "rich.progress",
+        "lark",
+        "hyperscan",
+        "tomllib",
+        "statistics",
+        "multiprocessing",
+        "concurrent.futures",
+    }
+    own = {
+        "gather",
+        "compiler",
+        "parser",
+        "library",
+        "lint",
+        "cases",
+        "follow",
+        "bookmark",
+        "scanfile",
+        "dossier",
+        "reasoning",
+        "exchange",
+    }
+    commands = {f"commands_{name}" for name in ("follow", "check", "rules", "pack", "lsp", "draft", "backtest", "author")}
+    assert names & (others | {f"denpex_rules.{name}" for name in own | commands}) == set()
+    assert {"denpex_rules.scanner", "denpex_rules.commands_logs"} <= names
 
 
 def test_any_encoding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,3 +155,9 @@ def test_half_open_shift() -> None:
     assert Instant(MIN, 5).shift(3) == Instant(MIN, 8)
     assert Instant(5, MAX).shift(-3) == Instant(2, MAX)
     assert Instant(MIN, 5).known
+
+
+def test_times_outside_of_the_calendar_are_shown_at_its_edge() -> None:
+    """A time that no calendar has, as a damaged duration leads to, is shown as the nearest one that it has."""
+    assert format_time(2**80) == "9999-12-31T23:59:59Z"
+    assert format_time(-(2**80)) == "0001-01-01T00:00:00Z"

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from samples import BROKEN, END, STEP, workshop, write_files
+from samples import BROKEN, END, STEP, run_command, workshop, write_files
 from samples import run_quietly as run
 
-from denpex_rules import schema
+from denpex_rules import plugins, schema
 from denpex_rules.commands_logs import merge_scans, read_options
 from denpex_rules.errors import UsageError
+from denpex_rules.record import LineFormat
 from denpex_rules.sighting import Activity, Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 
 OWN = ("--rules", "my", "--no-pack")
@@ -51,10 +52,41 @@ def test_scan_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_scan_finds_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A healthy log exits with 0, and so does a folder without any log."""
     code, out = run(capsys, "scan", "healthy", *OWN)
-    assert (code, out.splitlines()[0]) == (0, "HEALTHY: no rule found a failure")
+    assert (code, out.splitlines()[0]) == (0, "NO FAILURE SEEN: no rule found a failure")
+    assert " without an end of the job: whether it still runs or was killed they" in " ".join(out.split())
     (folder / "empty").mkdir()
     code, out = run(capsys, "scan", "empty", *OWN)
     assert (code, out.splitlines()[0]) == (0, "NO DATA: nothing that could be read as a log")
+
+
+@pytest.mark.parametrize("place", ["option", "project", "plug-in"])
+def test_scan_with_a_log_format(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """A format of one's own tells rank and time, whether an option, the project or a plug-in gives it."""
+    line = "{time:%d.%m.%Y %T} r{rank}/{any} {level}: {text}"
+    (folder / "odd").mkdir()
+    rows = (f"30.11.2026 10:04:12 r5/8 ERROR: {BROKEN}", "30.11.2026 10:24:10 r5/8 INFO: step 990")
+    (folder / "odd/train.log").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    _, out = run(capsys, "scan", "odd", *OWN)
+    assert "rank 5" not in out
+    (folder / "rulecheck.toml").write_text(
+        f'[[formats]]\nname = "acme"\nline = "{line}"\n' * (place == "project"), encoding="utf-8"
+    )
+    if place == "plug-in":
+        monkeypatch.setattr(plugins, "line_formats", lambda: {"acme": LineFormat("acme", (line,))})
+    asked = ["--log-format", line] if place == "option" else []
+    code, out = run(capsys, "scan", "odd", *OWN, "--coverage", *asked)
+    assert (code, "failed first  rank 5" in out, "2026-11-30 10:04:12" in out) == (1, True, True)
+    assert ("  option" if place == "option" else "  acme") in out
+    code, out = run(capsys, "explain", "storage.broken_shard", "odd", *OWN, *asked)
+    assert (code, "rank 5" in out) == (1, True)
+
+
+def test_log_format_that_is_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A format that can't be read is a usage error."""
+    code, _, complaint = run_command(capsys, "scan", "logs", *OWN, "--log-format", "{tim} {text}")
+    assert (code, "unknown field {tim}" in complaint) == (2, True)
 
 
 def test_scan_coverage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +94,7 @@ def test_scan_coverage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "Coverage by actor" not in run(capsys, "scan", "logs", *OWN)[1]
     text = run(capsys, "scan", "logs", *OWN, "--coverage")[1]
     assert "Coverage by actor" in text
-    assert "silent 2026-11-30 10:04:12.455 .. 10:24:10.101 UTC (" in text
+    assert "silent 2026-11-30 10:04:13 .. 10:24:10 UTC (" in text
     without, with_gaps = (
         schema.from_json(run(capsys, "scan", "logs", *OWN, "--format", "json", *more)[1]) for more in ((), ("--coverage",))
     )
@@ -142,6 +174,40 @@ def test_explain_without_trigger(folder: Path, capsys: pytest.CaptureFixture[str
     """A rule whose trigger is not there is quiet, which is said, and exits with 0."""
     quiet = "denpex:storage.broken_shard: quiet, its trigger was not seen\n"
     assert run(capsys, "explain", "storage.broken_shard", "healthy", *OWN) == (0, quiet)
+
+
+def test_explain_incident(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without an id every incident is laid open, with one only that; a folder of an id's shape stays a folder."""
+    code, out = run(capsys, "explain", "--incident", "logs", *OWN)
+    assert (code, out.splitlines()[0]) == (1, "A rank gave up on a broken shard")
+    assert "  decisive records:\n" in out
+    assert "    root          denpex:storage.broken_shard (confirmed)" in out
+    known = json.loads(run(capsys, "scan", "logs", *OWN, "--format", "json")[1])["incidents"][0]["id"]
+    for words in ((known, "logs"), (known[:6], "logs")):
+        assert run(capsys, "explain", "--incident", *words, *OWN) == (1, out)
+    (folder / "logs").rename(folder / "beef")
+    assert run(capsys, "explain", "--incident", "beef", *OWN)[0] == 1
+    assert run(capsys, "explain", "--incident", "healthy", *OWN) == (0, "no incident in these logs\n")
+
+
+def test_explain_incident_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The reasoning has a JSON form and a form of one line an incident; the incident in it is that of the report."""
+    (whole,) = json.loads(run(capsys, "explain", "--incident", "logs", *OWN, "--format", "json")[1])["reasonings"]
+    (line,) = run(capsys, "explain", "--incident", "logs", *OWN, "--format", "jsonl")[1].splitlines()
+    assert json.loads(line) == whole
+    assert whole["incident"] == json.loads(run(capsys, "scan", "logs", *OWN, "--format", "json")[1])["incidents"][0]
+    assert {one["stands"] for one in whole["considered"]} == {"initiator", "rejected"}
+
+
+def test_explain_refuses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An id that no incident has, and a rule without logs, are mistakes of the command."""
+    for words, said in (
+        (("--incident", "abcdef012345", "logs"), "no incident 'abcdef012345' in these logs; their incidents: "),
+        (("storage.broken_shard",), "no logs: write rulecheck explain storage.broken_shard LOGS"),
+    ):
+        code, _, err = run_command(capsys, "explain", *words, *OWN)
+        assert code == 2
+        assert said in err
 
 
 def test_explain_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

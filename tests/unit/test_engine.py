@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from denpex_rules import compile_rules, load_pack
+from denpex_rules import compile_rules, load_pack, load_text, report
 from denpex_rules.clock import parse_time
 from denpex_rules.engine import Options, Session, correlate, explain, matches, scan, scan_bytes, scan_lines, sight
 from denpex_rules.errors import UsageError
@@ -144,3 +144,34 @@ def test_named_rank_without_a_cause_still_lacks_its_hosts_kernel_log(program: Pr
     first = incident.missing[0]
     assert first.fact.startswith("the kernel log of host node-02 from 2026-11-30T09:54:11.979Z to 2026-11-30T10:05:12")
     assert first.command.startswith("ssh node-02 journalctl -k")
+
+
+def test_explanation_names_the_line_that_came_nearest(tmp_path: Path) -> None:
+    """A clause that missed says by how much and on which line, a guard what it saw; a report stays free of lines."""
+    rule = """language 1
+rule example.broken {
+  title "x"
+  class storage.checkpoint_corrupt
+  event broken error in rank "shard {file:path}: checksum mismatch"
+  event again in rank "shard {file:path}: read again"
+  event late in rank "shard {file:path}: still waiting"
+  per job within 1h
+  require broken
+  unless again where file == broken.file after broken
+  confirm late where file == broken.file within 10s after broken
+  blame none
+}
+"""
+    program = compile_rules(load_text(rule))
+    stamps = ("10:00:00", "ERROR", "checksum mismatch"), ("10:00:30", "INFO", "still waiting"), ("10:00:40", "INFO", "read again")
+    lines = [f"2026-11-30T{clock}Z {level} shard /a: {text}" for clock, level, text in stamps]
+    log = tmp_path / "rank0.log"
+    log.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    (told,) = explain([log], program, "example.broken")
+    assert [(c.step, c.truth, Path(c.nearest or "").name) for c in told.clauses][1:] == [
+        ("again", "false", "rank0.log:3"),
+        ("late", "false", "rank0.log:2"),
+    ]
+    assert told.clauses[2].miss_s == pytest.approx(20, abs=1.1)
+    (match,) = matches(sight([log], program), program)
+    assert all(report.clause_result(c).nearest is None for c in match.clauses)

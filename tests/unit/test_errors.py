@@ -12,6 +12,8 @@ from denpex_rules.errors import (
     CODES,
     DenpexError,
     Diagnostic,
+    Edit,
+    Patch,
     PluginError,
     ProgramError,
     RuleError,
@@ -99,3 +101,60 @@ def test_codes() -> None:
     assert list(CODES) == sorted(CODES)
     assert len(set(CODES.values())) == len(CODES)
     assert not any(meaning.endswith(".") for meaning in CODES.values())
+
+
+# ------------------------------------------------------------------ what a hint proposes
+
+
+@pytest.mark.parametrize(
+    ("old", "hint", "after", "safe"),
+    [
+        ("whre", "did you mean where?", "where", False),
+        ("5min", "did you mean 5m?", "5m", True),
+        ("=", "did you mean ==?", "==", True),
+        ("==", "did you mean =?", "=", True),
+        ("&&", "conditions are joined by `and`", "and", True),
+        (";", "remove the `;`: statements and clauses need no separator", "", True),
+        (":", "no colon is needed here", "", True),
+        ("2", "did you mean 2h?", "2h", False),
+        ("lost.devise", "did you mean device?", "lost.device", False),
+        ("{lost.devise}", "did you mean device?", "{lost.device}", False),
+        ("{device:pcie}", "did you mean pci?", "{device:pci}", False),
+        ("{lost}", "did you mean {lost.rank}?", "{lost.rank}", False),
+        ('"3"', "did you mean 3?", "3", False),
+    ],
+)
+def test_proposal(old: str, hint: str, after: str, *, safe: bool) -> None:
+    """A hint that says what was meant becomes a patch of exactly that; it is safe where nothing else can be meant."""
+    source = Source("a.rule", f"x {old} y")
+    found = source.diagnostic("E0101", "m", source.span(2, 2 + len(old)), "", hint)
+    assert found.patch is not None
+    (edit,) = found.patch.edits
+    assert source.text[: edit.span.start] + edit.text + source.text[edit.span.end :] == f"x {after} y"
+    assert found.patch.safe is safe
+
+
+@pytest.mark.parametrize(
+    ("old", "hint"),
+    [
+        ("hours", "did you mean 2h?"),
+        ("5m", "did you mean `within 5m after lost`?"),
+        ("{lots.device}", "did you mean lost?"),
+        ("{rank}", "did you mean {rank:rank}? Otherwise give it another name."),
+        ("x", "write `language 1` on the first line"),
+        ("x", ""),
+        ("two words", "did you mean words?"),
+        ("w" * 5000, "did you mean where?"),
+    ],
+)
+def test_no_proposal(old: str, hint: str) -> None:
+    """A hint that takes a person to follow becomes no patch."""
+    source = Source("a.rule", f"x {old} y")
+    assert source.diagnostic("E0101", "m", source.span(2, 2 + len(old)), "", hint).patch is None
+
+
+def test_given_patch_comes_first() -> None:
+    """A patch that is given is kept, whatever the hint proposes."""
+    source = Source("a.rule", "whre")
+    patch = Patch("p", (Edit(source.span(0, 4), "w"),))
+    assert source.diagnostic("E0101", "m", source.span(0, 4), "", "did you mean where?", patch=patch).patch is patch

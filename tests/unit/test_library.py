@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from writing import text_of
 
+from denpex_rules import library
 from denpex_rules.errors import RuleError, UsageError
 from denpex_rules.library import check_paths, check_text, load_pack, load_paths, load_text, merge, rule_names
 from denpex_rules.rule import PROGRESS
@@ -183,3 +184,22 @@ def test_names_of_rules_come_from_their_paths(tmp_path: Path) -> None:
     assert "denpex:network.link" not in shipped
     for path in (root, root / "network", root / "network" / "link.rule"):
         assert rule_names([path]) - shipped == {"denpex:network.link"}
+
+
+def test_forgotten_building_blocks_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped building blocks are read once; after they were changed on disk, whoever changed them has them read again."""
+    (tmp_path / "lib").mkdir()
+    block = tmp_path / "lib" / "shards.rule"
+    text = 'language 1\nrule a.b {\n  title "t"\n  class gpu.fell_off_bus\n  per job within 1h\n  require gone\n  blame none\n}\n'
+    use = text.replace("language 1\n", "language 1\nuse lib.shards.gone\n")
+    block.write_text('language 1\nevent gone in rank "shard {file:path} is gone"\n', encoding="utf-8")
+    monkeypatch.setattr(library, "shipped", lambda _: tmp_path)
+    library.forget()
+    try:
+        assert library.check_text(use)[1] == ()
+        block.write_text('language 1\nevent lost in rank "shard {file:path} is lost"\n', encoding="utf-8")
+        assert library.check_text(use)[1] == ()
+        library.forget()
+        assert [d.code for d in library.check_text(use)[1]] == ["E0203"]
+    finally:
+        library.forget()

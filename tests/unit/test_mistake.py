@@ -8,7 +8,8 @@ import pytest
 from writing import text_of
 
 from denpex_rules.errors import Diagnostic, Source
-from denpex_rules.mistake import MAX_WORD, WORDS, did_you_mean, listed, nearest
+from denpex_rules.mending import mend
+from denpex_rules.mistake import MAX_WORD, WORDS, Mistakes, did_you_mean, listed, nearest
 from denpex_rules.parser import grammar, parse
 
 
@@ -73,3 +74,48 @@ def test_nearest() -> None:
 def test_listed() -> None:
     """Words are joined as prose."""
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "and")] == ["a", "a or b", "a, b and c"]
+
+
+# ------------------------------------------------------------------ patches
+
+
+@pytest.mark.parametrize(
+    ("steps", "after"),
+    [
+        ("confirm timeout where rank = 3", "confirm timeout where rank == 3"),
+        ("confirm timeout where rank == 3 && pid > 1", "confirm timeout where rank == 3 and pid > 1"),
+        ("quiet 5min", "quiet 5m"),
+        ('why: "a"', 'why "a"'),
+        ("blame rank lost.rank;", "blame rank lost.rank"),
+        ("victim lost.rank,", "victim lost.rank"),
+    ],
+)
+def test_safe_patch(steps: str, after: str) -> None:
+    """A slip that can mean one thing only has a safe patch, which leaves a text that parses."""
+    text = text_of(f"  require lost\n  {steps}")
+    found = parse(Source("a.rule", text)).diagnostics
+    mended, taken = mend(text, found)
+    assert taken == found
+    assert mended == text_of(f"  require lost\n  {after}")
+    assert parse(Source("a.rule", mended)).diagnostics == ()
+
+
+def test_guess_is_not_safe() -> None:
+    """A misspelt word is a guess: offered, and not taken by itself."""
+    found = mistake("confirm timeout whre rank == 3")
+    assert found.patch is not None
+    assert not found.patch.safe
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("tags a, b, a\n", "tags a, b\n"), ("tags a ,\n  a\n", "tags a\n"), ("tags a, # x,\n  a\n", None)],
+)
+def test_repeat(text: str, after: str | None) -> None:
+    """A member that stands twice goes with the comma before it; where a comment is between them, a person decides."""
+    mistakes = Mistakes(Source("a.rule", text))
+    at = text.rindex("a")
+    mistakes.repeat("`a` stands twice", mistakes.source.span(at, at + 1))
+    (found,) = mistakes.found
+    assert found.code == "E0202"
+    assert (mend(text, [found])[0] if found.patch else None) == after

@@ -88,7 +88,7 @@ def test_hostile_text_has_no_style() -> None:
     page = Page()
     page.add(HOSTILE)
     assert "[bold red]not markup[/]" in page.plain()
-    assert all(not span.style for line in page.lines for span in line.spans)
+    assert all(not style for line in page.lines for _, style in line)
 
 
 def test_items_and_labels() -> None:

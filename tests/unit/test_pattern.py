@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import template
 
-from denpex_rules.pattern import OCCURRENCES, EventPattern, Hit, PatternError, compile_event
+from denpex_rules.pattern import OCCURRENCES, TRIES, EventPattern, Hit, PatternError, admits, compile_event, trusted_event
 from denpex_rules.rule import Alternative, Event, Regex, Sequence
 from denpex_rules.values import BUILTIN, CaptureType
 
@@ -140,6 +140,27 @@ def test_regex_beyond_re2_is_refused(text: str) -> None:
         of(Regex(text))
 
 
+def test_trusted_event_compiles_what_is_tried() -> None:
+    """An alternative of a trusted event is compiled when it is announced: until then, even a broken one harms nobody."""
+    sound, broken = (Alternative((Sequence((Regex(text),)),)) for text in (r"lost rank (?P<r>\d+)", r"(lost"))
+    event = Event("r.e", "e", (sound, broken), captures=(("r", "rank"),))
+    trusted = trusted_event(event)
+    assert [h.fields for h in trusted.matches(b"lost rank 3", announced=0b01)] == [{"r": 3}]
+    with pytest.raises(PatternError):
+        list(trusted.matches(b"lost rank 3", announced=0b10))
+    with pytest.raises(PatternError):
+        compile_event(event)
+
+
+@given(st.lists(st.sampled_from([b"rank 3 lost", b"rank 3 left", b"lost", b"rank 44 lost\nrank 5 lost", b""]), min_size=TRIES * 2))
+def test_tries_make_no_difference(texts: list[bytes]) -> None:
+    """What a regex finds does not depend on how often it was tried before."""
+    used = pattern(Alternative((Sequence((Regex(r"rank (?P<r>\d+) lost"),)),)))
+    for text in texts:
+        fresh = pattern(Alternative((Sequence((Regex(r"rank (?P<r>\d+) lost"),)),)))
+        assert list(used.matches(text)) == list(fresh.matches(text))
+
+
 def test_unknown_type_is_refused_and_plugged_type_works() -> None:
     """A type of a plug-in works when it is passed in and is refused when it is not installed."""
     event = Event("r.e", "e", (Alternative((Sequence((template("lid {l:lid}"),)),)),))
@@ -166,3 +187,12 @@ def test_any_bytes_are_safe(text: bytes) -> None:
     hit = of(Regex("(?P<a>.+)"), "{b:text}").match(text + b"\xff\xfe")
     assert hit is not None
     assert all(isinstance(v, str) and v.encode().decode() == v for v in hit.fields.values())
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "fits"),
+    [(r"\d+", "42", True), (r"\d+", "42;", False), (r"[^\n]*?", "$(x)", True), ("(?=x)x", "x", False), ("(", "(", False)],
+)
+def test_admits(shape: str, text: str, *, fits: bool) -> None:
+    """A shape admits a text that it covers whole; what is not RE2 syntax admits nothing."""
+    assert admits(shape, text) is fits

@@ -54,3 +54,25 @@ def test_look_up_by_field_keeps_what_is_unknown() -> None:
     (rule,) = program(STALL).rules
     ((_, pool),) = pools(rule, job(seen))
     assert [s.actor.rank for s in pool.where("timeout", "rank", 1)] == [1, None]
+
+
+def test_attempts_are_matched_apart() -> None:
+    """Where two attempts are named, each trigger meets its own and what names none; a trigger without one starts its own match."""
+    seen = [sighting("timeout", at(f"10:00:0{n}"), source=f"a{n}.log", actor=Actor(rank=0, attempt=n), ran=1) for n in (0, 1)]
+    shared = sighting("timeout", at("10:00:05"), source="c.log", actor=Actor(rank=0), ran=1)
+    (rule,) = program(STALL).rules
+    found = [(pool.triggers("timeout"), len(pool.of("timeout"))) for _, pool in pools(rule, job([*seen, shared]))]
+    assert [([s.actor.attempt for s in triggers], takes_part) for triggers, takes_part in found] == [
+        ([None], 3),
+        ([0], 2),
+        ([1], 2),
+    ]
+
+
+def test_one_attempt_is_no_split() -> None:
+    """Where only one attempt is named, lines without one belong to it."""
+    actors = (Actor(rank=0, attempt=0), Actor(rank=0))
+    seen = [sighting("timeout", at("10:00:00"), source=f"{a.attempt}.log", actor=a, text=str(a), ran=1) for a in actors]
+    (rule,) = program(STALL).rules
+    ((_, pool),) = pools(rule, job(seen))
+    assert len(pool.triggers("timeout")) == 2

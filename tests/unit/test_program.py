@@ -12,8 +12,9 @@ from pathlib import Path as File
 import pytest
 from attrs import evolve
 
+from denpex_rules.backend import AhoCorasick, Backend
 from denpex_rules.compiler import compile_rules
-from denpex_rules.errors import ProgramError
+from denpex_rules.errors import ProgramError, UsageError
 from denpex_rules.library import load_text
 from denpex_rules.program import LiteralEntry, Pack, Program, RootClass, dumps, load_program, loads, save_program
 from denpex_rules.rule import (
@@ -190,6 +191,29 @@ def test_matcher_announces_events_by_their_literals() -> None:
         (len(text) - 1, [1]),
     ]
     assert list(Program((), (), ()).matcher.announced(text)) == []
+
+
+def test_the_chosen_backend_is_built_when_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first bytes are looked through by what is built at once; what finds the literals makes no difference."""
+    text = "x NVRM: Xid (PCI:0000:41:00): 79 é 5 milliseconds".encode()
+    monkeypatch.setattr("denpex_rules.program.WORTH", 3 * len(text))
+    built: list[str] = []
+
+    def choose(name: str, literals: list[bytes]) -> Backend:
+        built.append(name)
+        return AhoCorasick(literals)
+
+    monkeypatch.setattr("denpex_rules.program.choose", choose)
+    matcher = evolve(PROGRAM, backend="auto").matcher
+    first = matcher.hits(text)
+    assert [matcher.hits(text) == first, built] == [True, []]
+    assert [matcher.hits(text) == first, matcher.hits(text) == first, built] == [True, True, ["auto"]]
+
+
+def test_unknown_backend_is_refused_at_once() -> None:
+    """A backend that there is none of is a mistake of the caller, however little is read."""
+    with pytest.raises(UsageError, match="unknown backend 'grep'"):
+        _ = evolve(PROGRAM, backend="grep").matcher
 
 
 def test_lookups_are_what_no_requirement_or_guard_uses() -> None:

@@ -70,7 +70,7 @@ def test_schema_file_is_current() -> None:
 def test_contract_names() -> None:
     """The top level and an incident have the promised keys, in the promised order; `class` is spelled so."""
     data = schema.to_dict(report())
-    assert list(data) == ["schema", "verdict", "incidents", "unexplained", "coverage"]
+    assert list(data) == ["schema", "verdict", "incidents", "unexplained", "coverage", "ending", "recurrences"]
     promised = ["id", "revision", "rule", "class", "title", "level", "outcome", "job", "initiators", "candidates", "onset"]
     promised += ["evidence", "against", "reporters", "victims", "explains", "missing", "remedy"]
     assert [key for key in data["incidents"][0] if key in promised] == promised

@@ -8,7 +8,8 @@ from making import activity, at, sighting, timeline
 
 from denpex_rules.calendar import Calendar
 from denpex_rules.clock import SECOND, Order
-from denpex_rules.sighting import Actor, Emitter, ErrorLine, Scan, SourceCoverage
+from denpex_rules.rule import Kind
+from denpex_rules.sighting import Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 from denpex_rules.timeline import Need, Point, build, in_order, point_of, spoke
 
 
@@ -110,3 +111,20 @@ def test_need_is_said_in_words() -> None:
         "the kernel log of host node-02 from 2026-11-30T10:00:00Z to 2026-11-30T10:05:00Z"
     )
     assert Need("rank", rank=3).text() == "the log of rank 3"
+
+
+def test_console_shows_one_attempt_after_the_other() -> None:
+    """What a launcher's console shows below a restart is of the next attempt, by the number that the restart line tells."""
+
+    def seen(event: str, line: int, kind: Kind = "rank", **fields: int) -> Sighting:
+        return sighting(event, at(f"10:00:{line:02}"), source="console.log", line=line, kind=kind, actor=Actor(rank=0), **fields)
+
+    restart = seen("denpex:lib.elastic#restarting", 5, "agent", left=2, all=3)
+    scan = Scan((seen("e", 1), restart, seen("e", 9), seen("k", 10, "kernel")), (SourceCoverage("console.log"),))
+    found = build(scan, frozenset(), Calendar()).sightings
+    assert {(s.event, s.line): s.actor.attempt for s in found} == {
+        ("e", 1): 1,
+        ("denpex:lib.elastic#restarting", 5): 1,
+        ("e", 9): 2,
+        ("k", 10): None,
+    }

@@ -98,8 +98,16 @@ def test_plural(count: int, text: str) -> None:
     assert plural(count, "line") == text
 
 
+def test_plural_of_its_own() -> None:
+    """A noun whose plural takes more than an s brings it."""
+    assert (plural(1, "fix", "fixes"), plural(2, "fix", "fixes")) == ("1 fix", "2 fixes")
+
+
 def test_nearest_miss() -> None:
     """A miss is shown in seconds, without a sign; a clause that has none shows nothing."""
     clause = ClauseResult("require", "timeout", "timeout after lost", "false", "too late", -12.25)
     assert nearest_miss(clause) == "nearest miss 12.25 s"
     assert nearest_miss(ClauseResult("require", "timeout", "timeout after lost", "false")) == ""
+    near = ClauseResult("require", "timeout", "timeout after lost", "false", "", 3.0, "rank0.log:7")
+    assert nearest_miss(near) == "nearest miss 3 s at rank0.log:7"
+    assert nearest_miss(ClauseResult("unless", "again", "again", "false", "", None, "rank0.log:7")) == "see rank0.log:7"
