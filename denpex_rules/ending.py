@@ -15,7 +15,7 @@ from typing import Final, Literal
 from attrs import evolve, frozen
 
 from denpex_rules.blame import Lack
-from denpex_rules.clock import MINUTE, SECOND, Instant, Order, format_about, format_duration
+from denpex_rules.clock import MINUTE, SECOND, UNKNOWN, Instant, Order, format_about, format_duration
 from denpex_rules.rule import ENDING, PROGRESS, Kind
 from denpex_rules.sighting import Actor, Emitter, Sighting
 from denpex_rules.timeline import COLLECTED, Need, Presence, Timeline, point_of
@@ -37,16 +37,17 @@ class Ending:
 
 
 def ending(timeline: Timeline, events: Iterable[str]) -> Ending | None:
-    """Return how the logs of the ranks and their launcher end, None where none of them has a line with a time.
+    """Return how the logs of the ranks and their launcher end, None where there is none; without times, the last one is unknown.
 
     Args:
         timeline: what was read.
         events: the ids of the program's events.
     """
-    logs = [p for p in timeline.presences if (p.activity.kind or "rank") in COLLECTED and p.last is not None]
+    logs = [p for p in timeline.presences if (p.activity.kind or "rank") in COLLECTED and p.activity.lines]
     if not logs:
         return None
-    last = _last(max(logs, key=lambda p: p.last or 0))
+    timed = [p for p in logs if p.last is not None]
+    last = _last(max(timed, key=lambda p: p.last or 0)) if timed else UNKNOWN
     events = tuple(events)
     if any(timeline.of(event) for event in events if event.endswith(ENDING)):
         return Ending("ended", last)

@@ -43,6 +43,10 @@ def facts(node: Node, context: Context, *, root: bool) -> tuple[out.MissingFact,
     rule = node.finding.rule
     if root and rule.level == "failure" and context.roles.get(rule.cls) == "symptom":  # a named rank is not yet a cause
         lacks += _of_causes(node.finding, context)
+    if root and rule.level == "failure" and not lacks and not node.finding.initiators:
+        lacks = [
+            Lack(need, "nobody is named: it may show who failed first") for need in _unread("rank", context.timeline, None, None)
+        ]
     unique: dict[tuple[object, ...], Lack] = {}
     for lack in lacks:
         log = (lack.need.kind or "rank", lack.need.rank, lack.need.host, lack.need.source)

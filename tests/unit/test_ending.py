@@ -85,10 +85,12 @@ def test_work_that_is_done() -> None:
     assert found.state == "ended"
 
 
-def test_nothing_timed_tells_nothing() -> None:
-    """Without a rank's or launcher's line with a time there is no ending to speak of."""
+def test_a_host_s_log_alone_has_no_ending() -> None:
+    """Only the logs of ranks and their launcher end; one without times ends at no time that is known."""
     assert ending(timeline([], [activity("kern.log", [("10:00:00", "10:01:00")], kind="kernel")]), ()) is None
-    assert ending(timeline([], [activity("r0.log", [])]), ()) is None
+    found = ending(timeline([], [activity("r0.log", [])]), ())
+    assert found is not None
+    assert (found.state, found.last.known) == ("open", False)
 
 
 def test_local_ranks_are_told_apart_by_their_agent() -> None:
