@@ -231,7 +231,7 @@ def _place(presence: Presence, anchor: Point) -> Point:
 
 def _silent(timeline: Timeline, heard: list[tuple[Presence, Span]], name: str, need: tuple[Need, ...]) -> Ruling:
     timed, span = [p for p, _ in heard], heard[0][1]
-    runs = _union(sorted(run for p in timed for run in p.activity.runs))
+    runs = union(sorted(run for p in timed for run in p.activity.runs))
     floor = max(p.activity.floor for p in timed)
     for presence, span in heard:
         words = _spoke_inside(sorted(presence.activity.runs), presence.activity.floor, span)
@@ -304,7 +304,8 @@ def _may_lie_inside(runs: Sequence[Run], span: Span) -> bool:
     return any(run[1] + span.skew >= span.lo for run in near)
 
 
-def _union(runs: list[Run]) -> list[Run]:
+def union(runs: list[Run]) -> list[Run]:
+    """Return runs in order as those that don't touch."""
     merged: list[Run] = []
     for lo, hi in runs:
         if merged and lo <= merged[-1][1]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from denpex_rules import finding as out
 from denpex_rules.clock import SECOND, format_time
-from denpex_rules.coverage import FEW_LINES, TIMES
+from denpex_rules.coverage import FEW_LINES, TIMES, union
 from denpex_rules.timeline import Presence, Timeline
 
 UNREAD: Final = 64  # actors without a log that are named; all are counted
@@ -55,7 +55,7 @@ def _order(item: tuple[Key, list[Presence]]) -> tuple[object, ...]:
 
 
 def _actor(timeline: Timeline, key: Key, found: list[Presence], *, gaps: bool) -> out.ActorCoverage:
-    runs = _union(sorted(run for p in found for run in p.activity.runs if p.activity.frame.year))
+    runs = union(sorted(run for p in found for run in p.activity.runs if p.activity.frame.year))
     silences = [(before[1], after[0]) for before, after in pairwise(runs)]
     actor, kind = key
     return out.ActorCoverage(
@@ -84,16 +84,6 @@ def _silent_since(timeline: Timeline, found: list[Presence], runs: list[Run]) ->
     longest = max([floor, *(after[0] - before[1] for before, after in pairwise(runs))])
     last = runs[-1][1]
     return format_time(last) if max(reaches, default=last) - last > TIMES * longest else None
-
-
-def _union(runs: list[Run]) -> list[Run]:
-    merged: list[Run] = []
-    for lo, hi in runs:
-        if merged and lo <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(hi, merged[-1][1]))
-        else:
-            merged.append((lo, hi))
-    return merged
 
 
 def _unread(timeline: Timeline) -> Iterator[out.Unread]:
