@@ -128,17 +128,18 @@ def complete(fragment: str) -> str:
 
 
 def workshop(folder: Path) -> None:
-    """Fill `folder` with what the project ships, and with a `rulecheck` that runs this interpreter's package."""
+    """Fill `folder` with what the project ships, and with a `rulecheck` and a `python3` that are this interpreter's."""
     for name in SHIPPED:
         source, target = ROOT / name, folder / name
         if source.is_dir():
             shutil.copytree(source, target)
         elif source.is_file():
             shutil.copy(source, target)
-    tool = folder / ".bin" / "rulecheck"
-    tool.parent.mkdir()
-    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m denpex_rules "$@"\n', encoding="utf-8")
-    tool.chmod(0o755)
+    (folder / ".bin").mkdir()
+    for name, runs in (("rulecheck", "-m denpex_rules"), ("python3", "")):
+        tool = folder / ".bin" / name
+        tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" {runs} "$@"\n', encoding="utf-8")
+        tool.chmod(0o755)
 
 
 def environment(folder: Path) -> dict[str, str]:

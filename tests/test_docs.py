@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import denpex_rules
 import examples
+import screens
 from denpex_rules.errors import CODES
 from denpex_rules.layout import format_text
 from examples import ROOT, Block, complete
@@ -50,12 +54,42 @@ def follow(block: Block, folder: Path) -> None:
     unsaid = ""
     for command, result in examples.play(block, folder):
         where = f"{block.page}:{command.line}: {command.text}"
-        assert "Traceback (most recent call last)" not in result.output, f"{where}\n{result.output}"
+        crashed = re.search(r"^Traceback \(most recent call last\)", result.output, re.MULTILINE)  # one of a log is indented
+        assert crashed is None, f"{where}\n{result.output}"
         assert not unsaid or command.text == examples.ECHO_STATUS, f"exit code is not shown: {unsaid}"
         true = not command.shown or examples.agrees(command.shown, result.output)
         assert true, f"{where}\n{result.output}"
         unsaid = f"{where}\n{result.output}" if result.status else ""
     assert not unsaid, f"exit code is not shown: {unsaid}"
+
+
+CHECKERS = {
+    "bash": lambda text: subprocess.run(["bash", "-n"], input=text, text=True, check=True),
+    "json": json.loads,
+    "py": lambda text: compile(text, "<page>", "exec"),
+    "toml": tomllib.loads,
+}
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language in CHECKERS], ids=str)
+def test_form(block: Block) -> None:
+    """What can't be run here, such as a command for a cluster or a file for another program, has at least no syntax error."""
+    CHECKERS[block.language](block.text)
+
+
+def test_options(tmp_path: Path) -> None:
+    """A command of `rulecheck` that is shown anywhere on a page, run or not, names a verb and options that exist."""
+    texts = [page.read_text(encoding="utf-8") for page in examples.pages()]
+    calls = [call for text in texts for call in re.findall(r"\brulecheck ([a-z]+)([^\n`|>&;]*)", text)]
+    used: dict[str, set[str]] = {}
+    for verb, rest in calls:
+        used.setdefault(verb, set()).update(re.findall(r"(?<=\s)--[a-z][a-z-]*", rest))
+    helps = {verb: examples.execute([sys.executable, "-m", "denpex_rules", verb, "--help"], tmp_path) for verb in used}
+    words = {verb for verb, shown in helps.items() if shown.status}  # prose: "rulecheck finds them"
+    assert {verb: used[verb] for verb in words if used[verb]} == {}
+    unknown = {verb: used[verb] - set(re.findall(r"--[a-z][a-z-]*", helps[verb].output)) for verb in used.keys() - words}
+    assert {verb: names for verb, names in unknown.items() if names - {"--help"}} == {}
+    assert used.keys() - words >= {"scan", "explain", "check", "test", "fmt", "new", "backtest", "compile", "correlate"}
 
 
 def test_examples_exist() -> None:
@@ -108,4 +142,25 @@ def test_generated_parts() -> None:
     page = hooks["on_page_markdown"]("".join(f"<!-- generated: {name} -->\n" for name in sorted(marks)))
     assert "<!-- generated:" not in page
     assert [code for code in CODES if f"`{code}`" not in page] == []
+    public = set(denpex_rules.__all__) - {"__version__"}
+    assert [name for name in sorted(public) if f"::: denpex_rules.{name}\n" not in page] == []
     assert (ROOT / "grammar" / "denpex.lark").read_text(encoding="utf-8") in page
+
+
+@pytest.mark.parametrize("screen", list(screens.screens()), ids=str)
+def test_screen(screen: screens.Screen, tmp_path: Path) -> None:
+    """A picture of a terminal shows what its command prints now, with colours; `python tests/screens.py --write` draws it again."""
+    examples.workshop(tmp_path)
+    shown = screens.capture(screen, tmp_path)
+    kept = screen.path.read_text(encoding="utf-8")
+    assert screens.text_of(kept) == [line.rstrip() for line in shown.plain.split("\n")]
+    assert shown.spans  # the command saw a terminal
+    assert "@font-face" not in kept  # nothing is fetched from another site
+    assert "url(http" not in kept
+
+
+def test_screens_exist() -> None:
+    """The documentation shows `scan` and `explain --incident` as they look in a terminal, and every picture is shown."""
+    found = {screen.path for screen in screens.screens()}
+    assert {screen.command.split()[1] for screen in screens.screens()} >= {"scan", "explain"}
+    assert found == set((ROOT / "docs").rglob("*.svg"))

@@ -11,7 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import denpex_rules
 from denpex_rules.cases import find_cases
+from denpex_rules.codebook import described
 from denpex_rules.compiler import compile_rules
 from denpex_rules.encyclopedia import pages
 from denpex_rules.errors import CODES, RuleError
@@ -23,6 +25,44 @@ from denpex_rules.story import tell
 from denpex_rules.taxonomy import shipped_taxonomy
 from denpex_rules.values import BUILTIN
 
+# The sections of the API's page: the modules whose public names they hold, and classes that these are made of.
+API: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
+    "Rules and programs": (frozenset({"library", "compiler", "program"}), ("library.merge",)),
+    "Scans": (frozenset({"engine", "judgement"}), ()),
+    "Sessions": (frozenset({"session"}), ()),
+    "The report": (
+        frozenset({"finding"}),
+        tuple(
+            f"finding.{name}"
+            for name in (
+                "Suspect",
+                "Evidence",
+                "ClauseResult",
+                "Group",
+                "Who",
+                "MissingFact",
+                "Remedy",
+                "Check",
+                "Moment",
+                "Interval",
+                "Unexplained",
+                "CoverageReport",
+                "ActorCoverage",
+                "SourceSummary",
+                "Unread",
+                "Ending",
+                "Recurrence",
+                "Explanation",
+                "Reasoning",
+            )
+        ),
+    ),
+    "Mistakes": (frozenset({"errors"}), ("errors.PluginError",)),
+    "Plug-ins": (frozenset(), ("values.CaptureType", "plugins.Predicate", "record.LineFormat")),
+}
+
+OPAQUE = frozenset({"Program"})  # what is inside is of no use to a caller
+
 ROOT = Path(__file__).resolve().parents[2]
 ENCYCLOPEDIA = "encyclopedia"  # the folder of pages that exist only in a build
 
@@ -33,17 +73,19 @@ GROUPS = {
     "E04": "Structure and bounds",
     "E05": "Patterns",
     "E06": "Metadata",
-    "E09": "Not yet",
     "L01": "Advice",
+    "L02": "Comments",
 }
 
 
 def diagnostics() -> str:
-    """Return every diagnostic code with its meaning, in groups."""
+    """Return every diagnostic code with its meaning and two examples, in groups."""
     parts = []
     for prefix, title in GROUPS.items():
-        rows = [f"| `{code}` | {meaning} |" for code, meaning in CODES.items() if code.startswith(prefix)]
+        codes = [code for code in CODES if code.startswith(prefix)]
+        rows = [f"| [`{code}`](#{code.lower()}) | {CODES[code]} |" for code in codes]
         parts.append("\n".join([f"## {title}", "", "| code | meaning |", "|---|---|", *rows]))
+        parts += [f"### {code}\n\n{described(code)}" for code in codes]
     return "\n\n".join(parts)
 
 
@@ -117,7 +159,24 @@ def _cell(text: str) -> str:
     return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
 
 
+def api() -> str:
+    """Return what mkdocstrings makes the API's page of: every public name, and the classes that these are made of."""
+    parts = []
+    for title, (modules, classes) in API.items():
+        public = [name for name in denpex_rules.__all__ if _home(name) in modules]
+        parts.append(f"## {title}")
+        parts += [f"::: denpex_rules.{name}" + ("\n    options: { members: false }" if name in OPAQUE else "") for name in public]
+        parts += [f"::: denpex_rules.{name}" for name in classes]
+    return "\n\n".join(parts)
+
+
+def _home(name: str) -> str:
+    """Return the module that a public name comes from, without the package's name."""
+    return getattr(getattr(denpex_rules, name), "__module__", "").removeprefix("denpex_rules.")
+
+
 GENERATED: dict[str, Callable[[], str]] = {
+    "api": api,
     "classes": classes,
     "diagnostics": diagnostics,
     "example": example,
