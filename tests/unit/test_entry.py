@@ -47,6 +47,7 @@ def test_every_question_has_its_section(written: str) -> None:
         "Which facts are needed",
         "An example",
         "Cases",
+        "References",
     ]
     assert written.startswith("# A rank gave up on a broken shard\n")
 
