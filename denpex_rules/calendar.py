@@ -13,14 +13,14 @@ from zoneinfo import ZoneInfo
 
 from attrs import Factory, define, evolve, frozen
 
-from denpex_rules.clock import DAY, HOUR, MAX, MIN, SECOND, Instant, from_datetime
+from denpex_rules.clock import DAY, HOUR, MAX, MIN, SECOND, Clock, Instant, from_datetime
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan
 from denpex_rules.uptime import Origin
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-ClockKey = tuple[str, bool]  # a host, and whether the stamps are of arrival
+ClockKey = tuple[str, Clock]  # a host, and what kind of stamps it is: those of arrival may come from another machine's clock
 
 
 @frozen
@@ -38,6 +38,20 @@ class Clocks:
     within: Mapping[ClockKey, int] = Factory(dict)
     wide: int = 0
     notes: tuple[str, ...] = ()
+
+    def bound(self, skew: int) -> int:
+        """Return by how many ns any two clocks may differ, where `skew` is the bound of clocks that are right."""
+        return max(skew + sum(sorted(self.within.values())[-2:]), self.wide)
+
+    def between(self, one: ClockKey | None, other: ClockKey | None, skew: int) -> int:
+        """Return by how many ns two clocks may differ; None is a clock of which nothing is known."""
+        if one is None or other is None:
+            return self.bound(skew)
+        if one == other or (one[0] == other[0] and one not in self.ahead and other not in self.ahead):
+            return 0
+        if one in self.within and other in self.within:
+            return skew + self.within[one] + self.within[other]
+        return self.bound(skew)
 
 
 EVEN: Final = Clocks()
@@ -133,8 +147,7 @@ class Resolver:
         placed = self._placed(dated)
         if host is None:
             return placed
-        found = self.ahead.get((host, placed.clock == "arrival"), 0) if self.ahead and placed.clock != "local" else 0
-        return placed.shift(-self.offsets.get(host, 0) - found)
+        return placed.shift(-self.offsets.get(host, 0) - self.ahead.get((host, placed.clock), 0))
 
     def _placed(self, instant: Instant) -> Instant:
         if instant.clock != "local":

@@ -62,9 +62,12 @@ def calendar_of(options: Options) -> Calendar:
 def timeline_of(scan: Scan, program: Program, options: Options, until: int | None = None) -> Timeline:
     """Return the timeline of a scan; `until` is the time in ns UTC up to which all sources were read, where that is known."""
     identities = frozenset(e.id for e in program.events if e.identity)
-    made = timeline.build(scan, identities, calendar_of(options), options.skew_ns, options.job, until)
-    drift.widen(made, sorted(_progress(program)))
-    return made
+    known = calendar_of(options)
+    made = timeline.build(scan, identities, known, options.skew_ns, options.job, until)
+    clocks = drift.compare(made, sorted(_progress(program)), options.offsets)
+    if not clocks.ahead:
+        return evolve(made, clocks=clocks, notes=(*made.notes, *clocks.notes))
+    return timeline.build(scan, identities, evolve(known, clocks=clocks), options.skew_ns, options.job, until)
 
 
 def _progress(program: Program) -> frozenset[str]:

@@ -314,7 +314,7 @@ class _Candidates:
     def _spoke_on(self, rank: int) -> bool:
         """Whether a rank certainly printed lines after the onset, while an initiator or candidate may have been gone."""
         timeline, found = self.context.timeline, self.node.finding
-        onset = Point(found.onset, found.began.host, rank=found.began.rank) if found.onset is not None else found.began
+        onset = found.began if found.onset is None else Point(found.onset, timeline.stamped(found.began), rank=found.began.rank)
         for presence in timeline.present("rank", rank):
             frame = presence.activity.frame
             if presence.last is not None and frame.comparable(onset.instant):

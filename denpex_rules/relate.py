@@ -179,8 +179,8 @@ def relation(
         return f"it is of job {cause.job}, the other of job {symptom.job}"
     if cause.attempt is not None and symptom.attempt is not None and cause.attempt != symptom.attempt:
         return f"it is of attempt {cause.attempt}, the other of attempt {symptom.attempt}"
-    start, slack = (_start(symptom), SLACK) if symptom.rule.cls in symptoms else (symptom.began, ECHO)
-    began = _began(cause)
+    start, slack = (_start(symptom, timeline), SLACK) if symptom.rule.cls in symptoms else (symptom.began, ECHO)
+    began = _began(cause, timeline)
     order = timeline.order(began, start)
     if order is Order.AFTER and timeline.order(began.shift(-slack), start) is Order.AFTER:
         return "it came later than what it would have to explain"
@@ -191,19 +191,19 @@ def relation(
     return Order.BEFORE if order is Order.BEFORE else Order.UNCERTAIN
 
 
-def _start(symptom: Finding) -> Point:
+def _start(symptom: Finding, timeline: Timeline) -> Point:
     """Return when a symptom's stall started: its onset where the rule tells one, else its first sighting."""
     if symptom.onset is None or not symptom.rule.onset:
         return symptom.began
-    return Point(symptom.onset, symptom.began.host)
+    return Point(symptom.onset, timeline.stamped(symptom.began))
 
 
-def _began(cause: Finding) -> Point:
+def _began(cause: Finding, timeline: Timeline) -> Point:
     """Return when a cause began: its first sighting, or its onset where that is earlier (what was reported late)."""
     onset = cause.onset
     if onset is None or not onset.comparable(cause.began.instant) or onset.lo >= cause.began.instant.lo:
         return cause.began
-    return Point(onset, cause.began.host, rank=cause.began.rank)
+    return Point(onset, timeline.stamped(cause.began), rank=cause.began.rank)
 
 
 def _too_far(cause: Instant, start: Instant, span_ns: int) -> bool:

@@ -138,13 +138,17 @@ class Timeline:
         """Return an event's sightings in canonical order, each record once."""
         return self._by_event.get(event, ())
 
+    @property
+    def events(self) -> Iterable[str]:
+        """The ids of the events that were seen."""
+        return self._by_event.keys()
+
     # ---- order
 
     @property
     def bound(self) -> int:
         """By how many ns any two clocks may differ."""
-        most = sorted(self.clocks.within.values())[-2:]
-        return max(self.skew + sum(most), self.clocks.wide)
+        return self.clocks.bound(self.skew)
 
     def skew_between(self, a: Point, b: Point) -> int:
         """Return by how many ns the clocks of two places may differ."""
@@ -154,17 +158,17 @@ class Timeline:
             return 0 if emitter or host or rank else self.bound
         if a.host == b.host and (emitter or (rank and a.host is None)):
             return 0
-        one, other = self._clock(a), self._clock(b)
-        if one is not None and one == other:
-            return 0
-        within = self.clocks.within
-        return self.skew + within[one] + within[other] if one in within and other in within else self.bound
+        return self.clocks.between(self._clock(a), self._clock(b), self.skew)
+
+    def stamped(self, point: Point) -> str | None:
+        """Return the host whose clock stamped a point; None where clocks were put right and nothing proves which one it was."""
+        return point.host if not self.clocks.ahead or self._clock(point) is not None else None
 
     def _clock(self, point: Point) -> ClockKey | None:
         """Return the clock that stamped a point; None where a line tells of another host than the one that printed it."""
         if point.host is None or (point.emitter is not None and self._host_of.get(point.emitter) != point.host):
             return None
-        return point.host, point.instant.clock == "arrival"
+        return point.host, point.instant.clock
 
     @cached_property
     def _host_of(self) -> Mapping[Emitter, str | None]:
@@ -336,7 +340,7 @@ def build(
     sightings = _in_attempts(resolved)
     presences = [_presence(a, topology, resolver, job) for a in activities]
     errors = tuple(_resolve_error(e, topology, resolver) for e in scan.errors)
-    notes = (*resolver.notes, *(c.text() for c in topology.conflicts()))
+    notes = (*resolver.notes, *(c.text() for c in topology.conflicts()), *calendar.clocks.notes)
     read = [_resolve_dropped(s, presences, resolver) for s in scan.sources]
     made = assemble(topology, skew, sightings, presences, read, notes=notes, assumed=resolver.assumed)
     return evolve(made, until=until, errors=errors, clocks=calendar.clocks)

@@ -108,7 +108,7 @@ class Topology:
             host = self.host_of(rank)
         if host is None and actor.local_rank is not None:
             host = _text(self._host_of_space.get(space))
-        return evolve(actor, rank=rank, host=host)
+        return actor if (rank, host) == (actor.rank, actor.host) else evolve(actor, rank=rank, host=host)
 
     def _rank_by_pid(self, actor: Actor) -> int | None:
         if actor.host is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import random
 import tarfile
 import zipfile
@@ -44,7 +43,8 @@ def _bare(value: Any) -> Any:
 class Job:
     """A job whose `bad` rank fails: ranks are placed on hosts in blocks; `names` are the hosts, `numbers` the ranks' numbers.
 
-    `ahead` is by how many seconds each host's clock is ahead of true time, `later` by how many all of them are.
+    `ahead` is by how many seconds each host's clock is ahead of true time, `later` by how many all of them are, `slow` by how many
+    each host ends its steps after the others.
     """
 
     ranks: int
@@ -55,6 +55,7 @@ class Job:
     numbers: tuple[int, ...] = ()
     ahead: tuple[float, ...] = ()
     later: int = 0
+    slow: tuple[float, ...] = ()
 
     def number(self, index: int) -> int:
         """Return the global rank of the process at this index."""
@@ -87,7 +88,7 @@ class Job:
 
         end = STALLED_S if index == self.bad else STALLED_S + 1
         for step in range(5, end, 5):
-            say(step, f"INFO [train.py:60] step {step // 5} loss 2.{step:03}")
+            say(step + (self.slow[node] if self.slow else 0), f"INFO [train.py:60] step {step // 5} loss 2.{step:03}")
         if index == self.bad:
             lines += self.death(index)
         else:
@@ -176,62 +177,7 @@ def pieces(data: bytes, sizes: Iterator[int]) -> list[bytes]:
     return found
 
 
-# ------------------------------------------------------------------ wrappers and containers
-
-
-def _arrived(second: float) -> datetime:
-    """Return when a collector took a line: a little after it was written."""
-    return START + timedelta(seconds=second, milliseconds=200)
-
-
-def _rfc3339(second: float) -> str:
-    return _arrived(second).strftime("%Y-%m-%dT%H:%M:%S.%f") + "123Z"
-
-
-def _cri(second: float, text: str, host: str, pid: int) -> str:
-    return f"{_rfc3339(second)} stdout F {text}"
-
-
-def _docker(second: float, text: str, host: str, pid: int) -> str:
-    return json.dumps({"log": f"{text}\n", "stream": "stderr", "time": _rfc3339(second)})
-
-
-def _journald(second: float, text: str, host: str, pid: int) -> str:
-    micros = int(_arrived(second).timestamp() * 1_000_000)
-    entry = {"__REALTIME_TIMESTAMP": str(micros), "_HOSTNAME": host, "_PID": str(pid), "SYSLOG_IDENTIFIER": "trainer"}
-    return json.dumps({**entry, "MESSAGE": text})
-
-
-def _syslog(second: float, text: str, host: str, pid: int) -> str:
-    return f"<14>1 {_arrived(second):%Y-%m-%dT%H:%M:%S.%f}Z {host} trainer {pid} - - {text}"
-
-
-def _cloud(second: float, text: str, host: str, pid: int) -> str:
-    return json.dumps({"insertId": "a1", "timestamp": _rfc3339(second), "textPayload": text})
-
-
-Wrapper = Callable[[float, str, str, int], str]
-
-WRAPPERS: Final[dict[str, Wrapper]] = {
-    "k8s_cri": _cri,
-    "docker_json": _docker,
-    "journald_json": _journald,
-    "syslog_5424": _syslog,
-    "gcp_json": _cloud,
-}
-
-
-def wrapped(job: Job, *wrappers: Wrapper) -> dict[str, bytes]:
-    """Return a job as `split` does, each line of a rank inside of wrappers, the innermost first."""
-    found = split(job)
-    for index in range(job.ranks):
-        lines = []
-        for second, text in job.process(index):
-            for wrapper in wrappers:
-                text = wrapper(second, text, job.names[job.node(index)], 4200 + job.number(index))  # noqa: PLW2901 - layer by layer
-            lines.append((second, text))
-        found[f"rank{job.number(index)}.log"] = written(lines)
-    return found
+# ------------------------------------------------------------------ containers
 
 
 def rotated(logs: Mapping[str, bytes], chance: random.Random, stamp: bytes) -> dict[str, bytes]:

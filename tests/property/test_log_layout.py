@@ -179,6 +179,21 @@ def test_a_skewed_clock_never_makes_a_wrong_accusation(job: Job, ahead: float, n
             assert host in {None, job.names[job.node(job.bad)]}
 
 
+@FEW
+@given(jobs(), st.integers(-300, 300), st.floats(0, 4), st.integers(0, 2), st.integers(0, 2))
+def test_a_wrong_clock_is_found_by_the_steps(job: Job, ahead: int, slow: float, node: int, straggler: int) -> None:
+    """A clock that is off by minutes, and a host that is slow: the same is accused, whichever hosts they are."""
+    places = range(len(job.names))
+    wrong = tuple(float(ahead) if n == node % len(places) else 0.0 for n in places)
+    late = tuple(slow if n == straggler % len(places) else 0.0 for n in places)
+    found = accused(scan_bytes(merged(evolve(job, ahead=wrong, slow=late)), pack()))
+    for _, _, who, _ in found:
+        for rank, host, _, _ in who:
+            assert rank in {None, job.bad}
+            assert host in {None, job.names[job.node(job.bad)]}
+    assert [(rank, host) for rank, host, _, _ in found[0][2]] == [(job.bad, job.names[job.node(job.bad)])]
+
+
 # ------------------------------------------------------------------ wrappers and containers
 
 CONTAINERS: Final[Mapping[str, Callable[[Mapping[str, bytes]], Mapping[str, bytes]]]] = {
@@ -254,7 +269,7 @@ def test_a_job_reads_the_same_in_every_wrapper(fault: Fault) -> None:
 @NESTED
 @given(jobs(), st.sampled_from(nests()), st.sampled_from(sorted(CONTAINERS)), st.integers(0, 9999))
 def test_a_job_reads_the_same_in_any_wrapper_and_container(job: Job, names: tuple[str, ...], container: str, seed: int) -> None:
-    """Each line inside of one or two wrappers, files split or merged, in any container or in shuffled pieces: the same incidents."""
+    """Each line in one or two wrappers, files split or merged, in any container or in shuffled pieces: the same incidents."""
     job = fitted(job, *names)
     chance = random.Random(seed)
     logs = inside(job, names, merge=carries(job, *names) and chance.random() < 0.5)

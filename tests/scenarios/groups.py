@@ -413,9 +413,36 @@ def clock_ahead_two_faults_with_skew() -> tuple[Cluster, Truth]:
 
 @scenario("skew")
 def clock_ahead_two_faults() -> tuple[Cluster, Truth]:
-    """The same, and nobody said that the clocks differ: the steps, which all ranks end together, show that they do."""
-    c, truth = clock_ahead_two_faults_with_skew()
-    return c, truth
+    """The same, and nobody said that the clocks differ: the steps, which all ranks end together, show by how much."""
+    c, _ = clock_ahead_two_faults_with_skew()
+    return c, Truth(("gpu.memory.out_of_memory",), (Guilty(6, "gpu-a02", ANY),))
+
+
+@scenario("skew")
+def clock_ahead_two_faults_within_a_step() -> tuple[Cluster, Truth]:
+    """Two ranks run out of memory 15 s apart, on hosts whose clocks differ by a minute: steps of 20 s can't tell which was first."""
+    c = Cluster(ahead={"gpu-a02": 60.0})
+    c.init()
+    c.steps(400)
+    for rank, at in ((6, 402.0), (2, 417.0)):
+        c.log(rank, at, f"step failed: {c.oom(rank)}", "ERROR")
+        c.raised(rank, at, c.oom(rank))
+    c.timeout(c.but(2, 6), 420)
+    return c, Truth(("gpu.memory.out_of_memory",), undecided=("order can't be told", "nothing tells which"))
+
+
+@scenario("skew")
+def straggler_that_fails_last() -> tuple[Cluster, Truth]:
+    """A host ends each step 10 s after the other, for it is slow; its clock is right. A rank elsewhere fails first, by half a minute."""
+    c = Cluster()
+    c.init()
+    c.steps(400, c.on("gpu-a01"))
+    c.steps(410, c.on("gpu-a02"), since=19.9)
+    for rank, at in ((2, 402.0), (6, 432.0)):
+        c.log(rank, at, f"step failed: {c.oom(rank)}", "ERROR")
+        c.raised(rank, at, c.oom(rank))
+    c.timeout(c.but(2, 6), 435)
+    return c, Truth(("gpu.memory.out_of_memory",), (Guilty(2, "gpu-a01", ANY),))
 
 
 def served(c: Cluster, rank: int, at: float, text: str, level: str = "ERROR", where: str = "multiproc_executor.py:596") -> None:

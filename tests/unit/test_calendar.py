@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import activity, at, sighting
 
-from denpex_rules.calendar import Calendar
+from denpex_rules.calendar import EVEN, Calendar, Clocks
 from denpex_rules.clock import DAY, HOUR, MAX, MINUTE, SECOND, Instant, Order, format_time, order, parse_time
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Scan, SourceCoverage
@@ -172,3 +172,26 @@ def test_log_of_a_whole_year_does_not_turn() -> None:
     """Lines in every season are of one year."""
     times = [parse_time(f"2026-{month:02}-15T00:00:00Z") for month in (1, 4, 7, 12)]
     assert [i.lo for i in turned(Calendar(year=2026), *times)] == times
+
+
+def test_clocks_that_are_ahead_are_put_right() -> None:
+    """What the job's lines tell of a host's clock comes on top of what the caller told, for that kind of stamps only."""
+    clocks = Clocks({("node-07", "wall"): 2 * MINUTE})
+    calendar = Calendar(offsets={"node-07": MINUTE}, clocks=clocks)
+    assert resolve(calendar, at("10:03:00"), host="node-07") == at("10:00:00")
+    arrived = evolve(at("10:03:00"), clock="arrival")
+    assert resolve(calendar, arrived, host="node-07").lo == at("10:02:00").lo
+    assert resolve(calendar, at("10:03:00"), host="node-08") == at("10:03:00")
+    assert resolve(calendar, at("10:03:00")) == at("10:03:00")
+
+
+def test_bound_between_clocks() -> None:
+    """What is left open of two clocks is added to the bound; a clock that was not compared may be off by the most that was seen."""
+    one, two, three = ("a", "wall"), ("b", "wall"), ("c", "wall")
+    clocks = Clocks({two: MINUTE}, {one: 0, two: 7 * SECOND}, 70 * SECOND)
+    assert clocks.between(one, two, SECOND) == 8 * SECOND
+    assert clocks.between(two, two, SECOND) == clocks.between(three, three, SECOND) == 0
+    assert clocks.between(one, three, SECOND) == clocks.between(one, None, SECOND) == clocks.bound(SECOND) == 70 * SECOND
+    assert clocks.between(one, ("a", "arrival"), SECOND) == 0
+    assert clocks.between(two, ("b", "arrival"), SECOND) == 70 * SECOND
+    assert (EVEN.bound(SECOND), EVEN.between(one, two, SECOND)) == (SECOND, SECOND)

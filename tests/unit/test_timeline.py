@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+from attrs import evolve
 from making import activity, at, sighting, timeline
 
-from denpex_rules.calendar import Calendar
+from denpex_rules.calendar import Calendar, Clocks
 from denpex_rules.clock import SECOND, Order
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
@@ -25,6 +26,20 @@ def test_order_is_by_time_then_by_what_is_said() -> None:
     Random(3).shuffle(shuffled)
     assert [s.text for s in in_order(shuffled)] == ["e", "e", "late", "untimed"]
     assert [s.actor.rank for s in in_order(shuffled)][:2] == [0, 1]
+
+
+def test_skew_after_a_clock_was_put_right() -> None:
+    """One rank, emitter or host has one clock only where the host that printed is known, and for one kind of stamps."""
+    made = timeline([], [activity("a.log", [], actor=Actor(host="a")), activity("b.log", [], actor=Actor(host="b"))])
+    made.clocks = Clocks({("b", "wall"): 60 * SECOND}, {("a", "wall"): 0, ("b", "wall"): 9 * SECOND}, 70 * SECOND)
+    b = Point(at("10:00:00"), "b", Emitter("b.log"), rank=1)
+    arrived = evolve(b, instant=evolve(b.instant, clock="arrival"), emitter=None)
+    assert made.skew_between(b, b) == made.skew_between(b, Point(b.instant, "b")) == 0
+    assert made.skew_between(b, Point(b.instant, "a", Emitter("a.log"))) == 14 * SECOND
+    assert made.skew_between(b, Point(b.instant, "b", Emitter("a.log"))) == 70 * SECOND
+    assert made.skew_between(b, Point(b.instant, None, rank=1)) == made.skew_between(b, arrived) == 70 * SECOND
+    assert made.skew_between(Point(b.instant, rank=1), Point(b.instant, rank=1)) == 0
+    assert (made.stamped(b), made.stamped(Point(b.instant, "b", Emitter("a.log")))) == ("b", None)
 
 
 def test_line_order_decides_within_one_emitter() -> None:
