@@ -113,9 +113,9 @@ TEXT_LIMIT: Final = 1000
 class Activity:
     """When one emitter spoke: closed runs [lo, hi] in ns, in time order; inside a run no two lines are further apart than `floor`.
 
-    Runs are kept in whole seconds: bounds are rounded outwards. Bounded: when there are more than MAX_RUNS runs, `floor` doubles and runs
-    closer than it merge. `frame` is an instant of the same clock, zone and year knowledge as the runs. Lines without any time
-    are counted in `untimed`, not in the runs.
+    Runs are kept in whole seconds: bounds are rounded outwards. Bounded: when there are more than MAX_RUNS runs, `floor` doubles
+    and runs closer than it merge. `frame` is an instant of the same clock, zone and year knowledge as the runs. Lines without
+    any time are counted in `untimed`, not in the runs.
     """
 
     emitter: Emitter
