@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from attrs import define, evolve, field
 
 from denpex_rules.care import BEGINS
-from denpex_rules.clock import Instant, whole_seconds
+from denpex_rules.clock import SECOND, Instant, whole_seconds
 from denpex_rules.formats import ends, settles
 from denpex_rules.record import Line
 from denpex_rules.rule import SEVERITIES
@@ -26,7 +26,8 @@ FORMS: Final = 48  # of one source
 TRIES: Final = 512  # prefixes of one source that are looked at
 PREFIX: Final = 300  # bytes; a longer prefix is not learned
 MESSAGE: Final = 4_000  # bytes; a longer line is no plain line
-KNOWN: Final = 200_000  # numbers of emitters, and seconds, that are remembered; then they are looked up anew
+KNOWN: Final = 200_000  # numbers of emitters that are remembered; then they are looked up anew
+SECONDS: Final = 10_000  # the same of seconds
 SHAPES: Final = 20_000  # the same of shapes of messages
 
 Peel = Callable[[bytes], Line]
@@ -41,6 +42,7 @@ _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,7}"  # of an emitter or of nothing; formats take no more
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
+_CLOCK: Final = re.compile(rb"((?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:)([0-5]\d)")
 _SAME: Final = bytes.maketrans(b"0123456789", b"0000000000")
 
 
@@ -78,6 +80,7 @@ class Forms:
         self._when: Callable[[Row], When] = itemgetter(0)
         self.plains: dict[Who, Line] = {}  # by the numbers of the emitter: what lines tell beside text and time
         self.seconds: dict[When, Instant] = {}  # by the numbers of the time: the whole seconds that they stand for
+        self._minutes: dict[When, Instant] = {}  # the first second of minutes, by the numbers before those of a second
         self._odd: set[Who | When] = set()  # numbers of lines that are not plain after all
 
     # ---- learning
@@ -193,17 +196,27 @@ class Forms:
             self._odd.add(who)
 
     def _look_up_when(self, when: When, row: Row) -> None:
+        minute, second = _minute(when)
+        begin = self._minutes.get(minute) if minute is not None else None
+        if begin is not None:
+            self.seconds[when] = begin.shift(second)
+            return
         instant = self._peel(row[0][:-1]).instant
         self.seconds[when] = whole_seconds(instant)
         if not row[0] or not instant.known:
             self._odd.add(when)
+        elif minute is not None:
+            self._minutes[minute] = self.seconds[when].shift(-second)
 
     def refresh(self) -> None:
         """Take into use what was learned; until then all lines are told apart by the same forms."""
         if self._grown:
             self._grown = False
             self._build()
-        if len(self.plains) + len(self.seconds) > KNOWN:
+        if len(self.seconds) > SECONDS:
+            self.seconds.clear()
+            self._minutes.clear()
+        if len(self.plains) + len(self._odd) > KNOWN:
             self._forget()
 
     def _build(self) -> None:
@@ -223,7 +236,16 @@ class Forms:
     def _forget(self) -> None:
         self.plains.clear()
         self.seconds.clear()
+        self._minutes.clear()
         self._odd.clear()
+
+
+def _minute(when: When) -> tuple[When | None, int]:
+    """Return the numbers of a time without those of its second, and the second in ns; (None, 0) for a time of another style."""
+    parts = (when,) if isinstance(when, bytes) else when
+    told = [(place, part) for place, part in enumerate(parts) if part]
+    match = _CLOCK.fullmatch(told[0][1]) if len(told) == 1 else None
+    return ((b"%d" % told[0][0], match[1]), int(match[2]) * SECOND) if match else (None, 0)
 
 
 def _body(raw: bytes, line: Line) -> int:

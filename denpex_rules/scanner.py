@@ -31,6 +31,7 @@ from denpex_rules.skim import Places, Screen
 STEP: Final = 64 * 1024  # bytes that are cut into lines at once: a chunk may hold nothing but newlines
 BLOCK: Final = 1 << 20  # bytes that are skimmed at once
 SAMPLE_BYTES: Final = 256 * 1024
+SAMPLE_STEP: Final = 4 * 1024  # as STEP, among the first lines: what comes behind them can be skimmed
 LEARN: Final = 20  # of the first lines, that are read in full
 
 Peel = Callable[[bytes, Hints], Line]
@@ -81,7 +82,7 @@ class SourceScanner:
 
     def _read_next(self, chunk: bytes, start: int) -> int:
         """Read some bytes line by line, and return where they end."""
-        splitter, end = self.state.splitter, start + STEP
+        splitter, end = self.state.splitter, start + (STEP if self.state.sample is None else SAMPLE_STEP)
         if self._screen is not None and splitter.begun:
             end = min(end, chunk.find(b"\n", start) + 1 or end)  # the lines behind can be skimmed again
         self._read(splitter.feed(chunk[start:end]))
@@ -227,11 +228,20 @@ class SourceScanner:
         odd = self._forms.look_up(rows, keys)
         bad = self._forms.bad([key for key in keys if key not in odd] if odd else keys)
         own = {i for i, (who, _) in enumerate(keys) if who in bad and any(text in rows[i][0] for text in OWN)} if bad else ()
-        if len(self.state.emitters) + len(rows) > LABELS:  # the lines of a crowd are told apart by their numbers
-            odd |= {
-                key for key in keys if key not in odd and self.state.emitter(self._recorder.label(self._forms.plains[key[0]])).crowd
-            }
+        if len(self.state.emitters) + len(rows) > LABELS and self._may_be_crowd(keys, odd, len(own)):
+            odd |= {key for key in keys if key not in odd and self._is_new(key[0])}  # who is of the crowd, their order tells
         return [key in odd or i in own for i, key in enumerate(keys)] if odd or own else []
+
+    def _may_be_crowd(self, keys: list[Key], odd: AbstractSet[Key], own: int) -> bool:
+        """Whether there may be too many emitters after these lines: each that is not plain may show one more."""
+        plain = len(set(map(itemgetter(0), keys)))
+        others = sum(map(odd.__contains__, keys)) if odd else 0
+        return len(self.state.emitters) + plain + others + own > LABELS
+
+    def _is_new(self, who: Who) -> bool:
+        """Whether an emitter said nothing before, or is of the crowd."""
+        found = self.state.emitters.get(self._recorder.label(self._forms.plains[who]))
+        return found is None or found.crowd
 
     def _many(self, rows: list[Row], keys: list[Key], at: int, marks: Marks) -> None:
         """Take plain lines that follow each other.

@@ -83,8 +83,8 @@ class Emitter:
 class Sighting:
     """One event seen in one record.
 
-    `ordinal` orders sightings of one emitter: the number of the record's first line. `text` is the record's matching line with wrappers peeled, as text for display
-    (invalid bytes escaped), at most TEXT_LIMIT characters.
+    `ordinal` orders sightings of one emitter: the number of the record's first line. `text` is the record's matching line with
+    wrappers peeled, as text for display (invalid bytes escaped), at most TEXT_LIMIT characters.
     """
 
     event: str

@@ -14,7 +14,7 @@ from attrs import fields
 from pygments.token import Comment, Keyword, Name, String, _TokenType
 
 import examples
-from denpex_rules import __version__, cli
+from denpex_rules import __version__, verbs
 from denpex_rules.highlight import RuleLexer
 from denpex_rules.parser import keywords, words
 from denpex_rules.shipped import shipped
@@ -171,7 +171,7 @@ def test_settings_in_the_documentation() -> None:
     helix = tomllib.loads(blocks["toml"])
     server = helix["language-server"]["rulecheck"]
     assert server["command"] == "rulecheck"
-    assert server["args"][0] in cli.VERBS
+    assert server["args"][0] in verbs.VERBS
     assert helix["language"][0]["language-servers"] == ["rulecheck"]
     assert f'cmd = {{ "rulecheck", "{server["args"][0]}" }}' in blocks["lua"]
     assert set(json.loads(blocks["json"])) == {*PACKAGE["contributes"]["configuration"]["properties"], "[denpex]"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from denpex_rules import scanner
+from denpex_rules import recorder, scanner
 from denpex_rules.gather import compile_named
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
@@ -76,11 +76,18 @@ def scanned(data: bytes, chunks: int, *, skim: bool) -> Scan:
     st.lists(st.integers(0, 11), max_size=120),
     st.integers(1, 3_000),
     st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([3, 9, 40]),
+    st.sampled_from([2, 4, 5_000]),
 )
-def test_skimming_changes_nothing(lines: list[bytes], order: list[int], chunks: int, newline: str) -> None:
-    """Sightings, instants, coverage, error records and what was dropped are the same for any chunks."""
+def test_skimming_changes_nothing(
+    lines: list[bytes], order: list[int], chunks: int, newline: str, sample: int, labels: int
+) -> None:
+    """Sightings, instants, coverage, error records and what was dropped are the same for any chunks, sample and crowd."""
     data = newline.encode().join(lines[i % len(lines)] for i in [*range(len(lines)), *order])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanner, "SAMPLE_LINES", 3)
+        for module in (scanner, recorder):
+            patch.setattr(module, "SAMPLE_LINES", sample)
+            patch.setattr(module, "LABELS", labels)
+        patch.setattr(scanner, "LEARN", 2)
         patch.setattr("denpex_rules.retain.PER_EMITTER", 6)
         assert scanned(data, chunks, skim=True) == scanned(data, 1 << 20, skim=False)

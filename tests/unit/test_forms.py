@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from denpex_rules.clock import SECOND
+from denpex_rules.clock import SECOND, whole_seconds
 from denpex_rules.formats import peel
 from denpex_rules.forms import FORMS, Forms, shape
 
@@ -131,3 +131,36 @@ def test_forms_are_bounded() -> None:
 def test_a_shape_has_no_digits() -> None:
     """Texts that differ in their digits alone have one shape."""
     assert shape(b"step 12 of 900") == shape(b"step 98 of 765") != shape(b"step 9 of 765")
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        b"2026-11-30 10:%02d:%02d,125 INFO loader: read",
+        b"2026-11-30T10:%02d:%02d.125Z node-07 trainer[412]: loader read it",
+        b"[rank3]:[E1130 10:%02d:%02d.125000000 ProcessGroupNCCL.cpp:616] [Rank 3] read",
+        b"Nov 30 10:%02d:%02d node-07 trainer[412]: loader read it",
+        b"[2026-11-30 10:%02d:%02d,125] [INFO] [logging.py:96:log_dist] [Rank 3] read",
+    ],
+)
+def test_the_seconds_of_a_minute_follow_from_one_of_them(stamp: bytes) -> None:
+    """A second that was told by another one of its minute is the one that its own line tells."""
+    forms = learned(stamp % (4, 7))
+    lines = [stamp % (minute, second) for minute in (4, 5) for second in (9, 0, 59, 30)]
+    rows = forms.lines(b"".join(line + b"\n" for line in lines), 0, 1 << 20)
+    keys = forms.keys(rows)
+    assert forms.look_up(rows, keys) == set()
+    assert [forms.seconds[when] for _, when in keys] == [whole_seconds(peel(line).instant) for line in lines]
+
+
+def test_seconds_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of many hours keeps few of its seconds; those that are asked for again are looked up again."""
+    monkeypatch.setattr("denpex_rules.forms.SECONDS", 5)
+    forms = learned(TEE % (3, 7, 125, 9))
+    for second in (*range(20), 3):
+        rows = forms.lines(TEE % (3, second, 0, 1) + b"\n", 0, 1 << 20)
+        (key,) = keys = forms.keys(rows)
+        forms.refresh()
+        assert forms.look_up(rows, keys) == set()
+        assert forms.seconds[key[1]] == whole_seconds(peel(rows[0][0][:-1]).instant)
+        assert len(forms.seconds) <= 6
