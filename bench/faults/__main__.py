@@ -21,9 +21,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from faults import FAULTS, LAUNCHERS
 from run import Run, execute
 from score import judge_all
+
+from faults import FAULTS, LAUNCHERS
 
 NEEDS = {"trainer": "transformers", "lightning": "lightning", "lightning_alone": "lightning"}
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from goldens import BAD, GOOD, HERE, diagnostics, documented, expected, golden_text, token_names
 
 from denpex_rules.errors import CODES, Source
 from denpex_rules.parser import parse
+from goldens import BAD, GOOD, HERE, diagnostics, documented, expected, golden_text, token_names
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda p: p.name)
