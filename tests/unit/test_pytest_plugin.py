@@ -15,7 +15,7 @@ PROJECT = '[tool.rulecheck]\nrules = ["my"]\ncases = ["cases"]\n'
 
 def run(folder: Path, *arguments: str) -> tuple[int, str]:
     """Run pytest with the plug-in in a folder, and return its exit code and what it printed."""
-    command = [sys.executable, "-m", "pytest", "-p", "denpex_rules.pytest_plugin", "-p", "no:cacheprovider", "-v", *arguments]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", *arguments]
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     done = subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, done.stdout + done.stderr

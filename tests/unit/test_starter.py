@@ -83,7 +83,7 @@ def installation(folder: Path, wheels: Path) -> Path:
     venv.create(folder, with_pip=False, symlinks=True)
     site = next(folder.glob("lib/python*/site-packages"))
     (site / "outer.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n")
-    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", "--no-compile"]
+    options = ["--quiet", "--ignore-installed", "--no-deps", "--no-index", "--disable-pip-version-check", "--no-compile"]
     python = str(folder / "bin" / "python")
     run([sys.executable, "-m", "pip", "--python", python, "install", *options, *map(str, sorted(wheels.glob("*.whl")))], folder)
     return folder / "bin"
