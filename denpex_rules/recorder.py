@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -48,12 +47,6 @@ class Recorder:
         self.state = state
         self._read = read
         self._templates: dict[bytes, str] = {}
-
-    def copy(self) -> Recorder:
-        """Return another one in the same state, which goes its own way from here."""
-        twin = copy.copy(self)
-        twin.state = copy.deepcopy(self.state)
-        return twin
 
     def scan(self, mtime: int | None) -> Scan:
         """Return all that is kept; `mtime` is when the source was last written (ns UTC)."""

@@ -105,8 +105,10 @@ class SourceScanner:
 
     def snapshot(self) -> Scan:
         """Return what `close` would return now, and stay open."""
-        twin = copy.copy(self)
-        twin._recorder = self._recorder.copy()
+        twin = SourceScanner(self._program, self._source, mtime=self._mtime, peel=self._peel, skim=self._skims)
+        twin.resume(copy.deepcopy(self.state))
+        if self._screen is not None:  # what was learned holds for both; before that, each decides for itself
+            twin._forms, twin._screen = self._forms, self._screen
         return twin.close()
 
     def close(self) -> Scan:

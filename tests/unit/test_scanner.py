@@ -416,3 +416,20 @@ def test_shown_text_is_short_and_valid() -> None:
 def test_shapes(one: str, other: str, *, same: bool) -> None:
     """Numbers, addresses, hashes and paths don't make another shape; words do."""
     assert (shape(one) == shape(other)) is same
+
+
+def test_a_snapshot_before_the_wrappers_are_known_changes_nothing_later() -> None:
+    """It decides for itself what the first lines tell; what is read later is read as if it had not been taken."""
+    lines = [b"%d: 2026-11-30 10:%02d:%02d,000 INFO step %d" % (i % 4, i // 60, i % 60, i) for i in range(400)]
+    one, other = SourceScanner(PROGRAM, "a.log"), SourceScanner(PROGRAM, "a.log")
+    for line in lines[:50]:
+        one.feed(line + b"\n")
+        other.feed(line + b"\n")
+    early = one.snapshot()
+    assert {s.emitter.label for s in early.sightings} == {"task0", "task1", "task2", "task3"}
+    for line in lines[50:]:
+        one.feed(line + b"\n")
+        other.feed(line + b"\n")
+        if line is lines[250]:
+            one.snapshot()
+    assert one.close() == other.close()
