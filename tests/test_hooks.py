@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from samples import RULE, run_command, workshop, write_files
 
 from denpex_rules.verbs import VERBS
 from examples import ROOT
+from samples import RULE, run_command, workshop, write_files
 
 FILE = "my/storage/broken_shard.rule"
 

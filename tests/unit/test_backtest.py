@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from drafting import HEALTHY, LOGS, load_once
-from samples import write_files
 
 from denpex_rules import backtest, gather
 from denpex_rules.backtest import Change, Row, compare, find_jobs
 from denpex_rules.engine import Options
 from denpex_rules.errors import UsageError
 from denpex_rules.shipped import shipped
+from samples import write_files
 
 ROW = Row("denpex:a.b", "x.log:3", "confirmed", ("rank 5 (certain)",))
 RULE = """\

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from samples import report
 
 from denpex_rules import bookmark
 from denpex_rules.bookmark import Bookmark, Log, Mark
 from denpex_rules.errors import UsageError
 from denpex_rules.sighting import Emitter, Part, Scan, Sighting, SourceCoverage
+from samples import report
 
 STATE = Bookmark((Log("a.log", "/logs/a.log", (Mark("a.log.1", 1, 2, 3, "ab", 4),)),), report().incidents, ("0123",))
 SCAN = Scan(

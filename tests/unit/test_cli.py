@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from samples import RULE, workshop, write_files
-from samples import run_command as run
 
 from denpex_rules import __version__, cli, verbs
+from samples import RULE, workshop, write_files
+from samples import run_command as run
 
 
 @pytest.fixture

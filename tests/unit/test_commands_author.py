@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from samples import run_command as run
 from samples import write_files
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from drafting import HEALTHY, LOGS, load_once
+from test_backtest import RULE
+
 from samples import run_command, write_files
 from samples import run_quietly as run
-from test_backtest import RULE
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from samples import BROKEN, CASE, RULE, run_command, workshop, write_files
-from samples import run_quietly as run
 
 from denpex_rules.commands_check import CaseForm, CheckForm
+from samples import BROKEN, CASE, RULE, run_command, workshop, write_files
+from samples import run_quietly as run
 
 OWN = ("--rules", "my", "--no-pack")
 BAD = RULE.replace("within 1h", "within 1").replace("  class ", "  clas ")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from drafting import HEALTHY, LOGS, load_once, logs
+
 from samples import run_command, write_files
 from samples import run_quietly as run
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from samples import run_command
 
 from denpex_rules import bookmark, compile_rules, load_pack, save_program, scan
 from denpex_rules.commands_follow import Pace, follow, give_lines, give_text
@@ -22,6 +21,7 @@ from denpex_rules.finding import Incident
 from denpex_rules.judgement import DEFAULT
 from denpex_rules.program import Program
 from following import killed_job
+from samples import run_command
 
 MILLISECOND = 1_000_000
 XID = "2026-11-30T10:00:00Z node-07 kernel: NVRM: Xid (PCI:0000:41:00): {}, pid=1, name=x, {}\n"

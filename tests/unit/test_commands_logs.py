@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from samples import BROKEN, END, STEP, run_command, workshop, write_files
-from samples import run_quietly as run
 
 from denpex_rules import plugins, schema
 from denpex_rules.commands_logs import merge_scans, read_options
 from denpex_rules.errors import UsageError
 from denpex_rules.record import LineFormat
 from denpex_rules.sighting import Activity, Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+from samples import BROKEN, END, STEP, run_command, workshop, write_files
+from samples import run_quietly as run
 
 OWN = ("--rules", "my", "--no-pack")
 

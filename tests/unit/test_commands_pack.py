@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from samples import RULE, run_command, workshop, write_files
 from samples import run_quietly as run
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from samples import RULE, workshop, write_files
-from samples import run_quietly as run
 
 from denpex_rules.program import load_program
+from samples import RULE, workshop, write_files
+from samples import run_quietly as run
 
 OWN = ("--rules", "my", "--no-pack")
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from samples import CASE, END, RULE, STEP, write_files
 
 from denpex_rules import Program, compile_rules, load_text
 from denpex_rules.cases import find_cases
 from denpex_rules.cover import reachable, untried
+from samples import CASE, END, RULE, STEP, write_files
 
 FAILED = f"{STEP}2026-11-30T10:04:12.455Z ERROR shard /data/shard-0042.bin: checksum mismatch, giving up\n"
 AGAIN = "2026-11-30T10:05:12.455Z INFO shard /data/shard-0042.bin: read again\n"

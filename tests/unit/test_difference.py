@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import evidence, incident, report
 
 from denpex_rules.cases import Accused, Case, Expected
 from denpex_rules.difference import compare, evidence_difference, wrong_accusations
 from denpex_rules.finding import Report, Suspect
+from samples import evidence, incident, report
 
 RULE = "hardware.gpu.fell_off_bus"
 

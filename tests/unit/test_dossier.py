@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from samples import HOSTILE, TIMEOUT, evidence, incident
 
 from denpex_rules.dossier import WIDTH, dossier_page
 from denpex_rules.finding import (
@@ -22,6 +21,7 @@ from denpex_rules.finding import (
     Weighed,
     Who,
 )
+from samples import HOSTILE, TIMEOUT, evidence, incident
 
 
 def reasoning(**changes: Any) -> Reasoning:

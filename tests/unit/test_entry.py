@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import RULE, workshop
 
 from denpex_rules import Program, compile_rules, load_pack, load_text
 from denpex_rules.cases import find_cases
 from denpex_rules.entry import Links, entry
 from denpex_rules.story import Story, tell
+from samples import RULE, workshop
 
 LINKS = Links(cls="the class", accuse="printer", causes=("c1",), explained_by=("e1",), see=("s1",), seen_from=("f1",))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from samples import HOSTILE
 
 from denpex_rules.errors import NOWHERE, Diagnostic, Edit, Patch, Source
 from denpex_rules.exchange import Check, Remark, github, junit, near, remark, sarif
+from samples import HOSTILE
 
 TEXT = "language 1\nrule x {\n  title whre\n}\n"
 SOURCE = Source("rules/a b.rule", TEXT)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from drafting import AGAIN, HEALTHY, LOGS, load_once, logs, marks, shipped
-from samples import write_files
 
 from denpex_rules import filing
 from denpex_rules.cases import read_case
@@ -15,6 +14,7 @@ from denpex_rules.draft import Draft, draft
 from denpex_rules.errors import UsageError
 from denpex_rules.filing import Home, home, put
 from denpex_rules.project import find_project
+from samples import write_files
 
 BYTES = {name: text.encode() for name, text in LOGS.items()}
 PATH = "application.shard_checksum_mismatch"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import evidence, incident, nested, report
 
 from denpex_rules import compile_rules, fixtures, load_text
 from denpex_rules.cases import Case, Expected
@@ -15,6 +14,7 @@ from denpex_rules.finding import ClauseResult, Explanation, Report
 from denpex_rules.fixtures import CaseResult, run_case
 from denpex_rules.program import Program
 from denpex_rules.rule import Rule
+from samples import evidence, incident, nested, report
 
 RULE = "hardware.gpu.fell_off_bus"
 PROGRAM = Program((Rule(RULE, "core", "title", "gpu.fell_off_bus", ("job",), 1, ()),), (), ())

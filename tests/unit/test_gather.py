@@ -7,11 +7,11 @@ from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
-from samples import RULE, workshop, write_files
 
 from denpex_rules import gather, library, plugins
 from denpex_rules.errors import RuleError, UsageError
 from denpex_rules.rule import RuleSet
+from samples import RULE, workshop, write_files
 
 TAXONOMY = """\
 [[class]]

@@ -8,9 +8,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import HOSTILE
 
 from denpex_rules.markup import block, code, link, prose, table, words
+from samples import HOSTILE
 
 ACTIVE = re.compile(r"[<>\\`*_\[\]{}|~^]")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import HOSTILE
 
 from denpex_rules.page import WIDTH, Page, neutral
+from samples import HOSTILE
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from samples import CASE, workshop, write_files
 
 PROJECT = '[tool.rulecheck]\nrules = ["my"]\ncases = ["cases"]\n'

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from samples import incident
-
 from denpex_rules.finding import Incident, Interval, Suspect, Who
 from denpex_rules.recurrence import recurrences
+from samples import incident
 
 
 def of(number: int, attempt: int | None, *suspects: Suspect, at: str = "10:04:10") -> Incident:

@@ -8,7 +8,6 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 from attrs import evolve
-from samples import HOSTILE, TIMEOUT, XID, coverage, evidence, incident, nested, report
 
 from denpex_rules import plugins, render
 from denpex_rules.errors import PluginError, UsageError
@@ -24,6 +23,7 @@ from denpex_rules.finding import (
     Who,
 )
 from denpex_rules.page import WIDTH
+from samples import HOSTILE, TIMEOUT, XID, coverage, evidence, incident, nested, report
 
 WHOLE = """\
 FAILED: GPU fell off the bus; its rank goes silent

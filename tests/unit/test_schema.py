@@ -8,11 +8,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 from attrs import evolve
-from samples import HOSTILE, evidence, incident, report
 
 from denpex_rules import schema
 from denpex_rules.errors import UsageError
 from denpex_rules.finding import Report
+from samples import HOSTILE, evidence, incident, report
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs/reference/report-schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(schema.report_schema())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import workshop
 
 from denpex_rules.errors import ProgramError, UsageError
 from denpex_rules.program import save_program
 from denpex_rules.selection import choose_program, find_rule
+from samples import workshop
 
 
 def test_rules_or_program(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import RULE, workshop, write_files
 
 from denpex_rules import Program, compile_rules, load_pack, load_text
 from denpex_rules.cases import find_cases, read_case
 from denpex_rules.story import tell
+from samples import RULE, workshop, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 LOST = ROOT / "tests" / "rules" / "hardware" / "gpu" / "fell_off_bus" / "two_hosts"

@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from samples import run_command as run
 
 from denpex_rules import verbs
+from samples import run_command as run
 
 
 @pytest.mark.parametrize("name", verbs.VERBS)
