@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -35,10 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _told(text: str) -> bool:
-    """Write a text; False where that fails, which the verbs can explain."""
+    """Write a text; False where that fails, which the verbs can explain. Where the reader went away, end without a word."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the last flush of the interpreter fails again
+        sys.exit(1)
     except OSError:
         return False
     return True
