@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain, product
 from typing import Literal
 
@@ -101,6 +102,11 @@ class _Machine:
     pool: Pool
     episode: Bound = ()
     judged: int = 0
+
+    @cached_property
+    def _budget(self) -> int:
+        """How many candidates may be judged: a guard over many progress lines is looked at again for each trigger."""
+        return BUDGET + 50 * max(len(self.pool.of(step.event)) for step in self.rule.steps)
 
     def triggers(self) -> Bound:
         """Return the trigger's sightings that its own conditions do not exclude."""
@@ -258,7 +264,7 @@ class _Machine:
             if id(sighting) in used:
                 continue
             self.judged += 1
-            if self.judged > BUDGET + 50 * len(self.pool.of(step.event)):
+            if self.judged > self._budget:
                 raise _OverBudgetError
             ruling = scope.judge(step, sighting)
             if ruling.truth is Truth.TRUE:

@@ -175,3 +175,22 @@ rule example.broken {
     assert told.clauses[2].miss_s == pytest.approx(20, abs=1.1)
     (match,) = matches(sight([log], program), program)
     assert all(report.clause_result(c).nearest is None for c in match.clauses)
+
+
+def test_retried_faults_of_a_long_job_are_no_failure() -> None:
+    """A guard that looks through all progress of a rank again for each caught error is decided, not given up."""
+    logs = {}
+    for rank in range(4):
+        lines = []
+        for step in range(900):
+            stamp = f"2026-11-30 10:{step // 60:02}:{step % 60:02},{rank:03}"
+            lines.append(f"{stamp} INFO train: step {step} loss 2.5 lr 1e-4")
+            if step % 300 == 100:
+                lines += [
+                    f"{stamp} WARNING train: caught exception, skipping batch",
+                    "Traceback (most recent call last):",
+                    '  File "/opt/job/train.py", line 5, in step',
+                    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79 GiB",
+                ]
+        logs[f"rank_{rank}.log"] = "\n".join(lines).encode()
+    assert scan_bytes(logs, compile_rules(load_pack())).incidents == ()
