@@ -14,7 +14,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, Literal
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from denpex_rules.care import BEGINS
 from denpex_rules.clock import SECOND, Instant, whole_seconds
@@ -29,6 +29,7 @@ MESSAGE: Final = 4_000  # bytes; a longer line is no plain line
 KNOWN: Final = 200_000  # numbers of emitters that are remembered; then they are looked up anew
 SECONDS: Final = 10_000  # the same of seconds
 SHAPES: Final = 20_000  # the same of shapes of messages
+DIGITS: Final = 7  # of a number of an emitter or of nothing; formats take no more
 
 Peel = Callable[[bytes], Line]
 Role = Literal["who", "when", "free", "fixed"]
@@ -40,7 +41,7 @@ Form = tuple[int, bytes] | None
 
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _DIGITS: Final = re.compile(rb"\d+")
-_NUMBER: Final = rb"\d{1,7}"  # of an emitter or of nothing; formats take no more
+_NUMBER: Final = rb"\d{1,%d}" % DIGITS
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
 _CLOCK: Final = re.compile(rb"((?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:)([0-5]\d)")
 _SAME: Final = bytes.maketrans(b"0123456789", b"0000000000")
@@ -51,14 +52,50 @@ def shape(text: bytes) -> bytes:
     return text.translate(_SAME)
 
 
-@define
-class _Prefix:
-    """One prefix up to its last number, as a regex, and what follows it, as regexes too."""
+@frozen
+class Step:
+    """One stretch of a prefix: a text that is always the same, or a number.
 
-    pattern: bytes
+    Args:
+        role: what the number tells; "fixed" for a text.
+        text: the text; empty for a number.
+        width: how many digits the number has; 0: one to seven, as it comes.
+    """
+
+    role: Role
+    text: bytes = b""
+    width: int = 0
+
+    @property
+    def pattern(self) -> bytes:
+        """The step as a regex."""
+        if self.role == "fixed":
+            return re.escape(self.text)
+        return rb"\d{%d}" % self.width if self.width else _NUMBER
+
+
+@frozen
+class Tail:
+    """What follows the last number of a prefix: its end, and the first words of the message where these belong to the form."""
+
+    end: bytes
+    words: bytes = b""
+
+    @property
+    def pattern(self) -> bytes:
+        """The tail as a regex."""
+        return re.escape(self.end) + (BEGINS + re.escape(self.words) if self.words else b"")
+
+
+@define
+class Prefix:
+    """One prefix up to its last number, and what may follow it."""
+
+    steps: tuple[Step, ...]
+    pattern: bytes  # the steps as a regex
     roles: tuple[Role, ...]  # of its groups
     least: int  # bytes
-    tails: list[bytes] = field(factory=list)
+    tails: list[Tail] = field(factory=list)
     settled: set[bytes] = field(factory=set)  # what follows it where the prefix tells kind and severity, as it is
 
 
@@ -69,7 +106,7 @@ class Forms:
         """Know no form yet; `peel` reads one line of the source."""
         self._peel = peel
         self._tried: dict[bytes, int] = {}
-        self._prefixes: dict[bytes, _Prefix] = {}
+        self._prefixes: dict[bytes, Prefix] = {}
         self._count = 0
         self.shortest = 0  # no prefix is shorter
         self.settled: set[Form] = set()  # the forms whose prefix tells kind and severity
@@ -105,26 +142,26 @@ class Forms:
         self._count += 1
         self._grown = True
 
-    def _examine(self, raw: bytes, body: int, line: Line) -> _Prefix | None:
+    def _examine(self, raw: bytes, body: int, line: Line) -> Prefix | None:
         """Return what the numbers of a prefix tell, None where they don't tell it apart from each other."""
-        pieces: list[tuple[bytes, Role]] = []
+        steps: list[Step] = []
         position = 0
         for run in _DIGITS.finditer(raw, 0, body):
             role = self._role(raw, run.span(), line)
             if role is None:
                 return None
             if role != "fixed":
-                pieces.append((re.escape(raw[position : run.start()]), "fixed"))
-                number = _NUMBER if role != "when" and len(run[0]) <= 7 and run[0] != b"" else rb"\d{%d}" % len(run[0])
-                pieces.append((number, role))
+                steps.append(Step("fixed", raw[position : run.start()]))
+                free = role != "when" and len(run[0]) <= DIGITS
+                steps.append(Step(role, width=0 if free else len(run[0])))
                 position = run.end()
         begin = len(raw) - len(line.text) + line.body  # of the message; the first words of one may belong to the form
-        tail = re.escape(raw[position:begin]) + (BEGINS + re.escape(raw[begin:body]) if begin < body else b"")
-        if position >= begin or not any(role == "when" for _, role in pieces):
+        if position >= begin or not any(step.role == "when" for step in steps):
             return None
-        pattern, roles = _grouped(pieces)
+        tail = Tail(raw[position:begin], raw[begin:body])
+        pattern, roles = _grouped(steps)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
-        return _Prefix(pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
+        return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
 
     def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
         """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""
@@ -221,7 +258,7 @@ class Forms:
 
     def _build(self) -> None:
         """Make the regexes anew; those of forms known before keep the numbers of their groups."""
-        parts = [p.pattern + b"(" + b"|".join(p.tails) + b")" for p in self._prefixes.values()]
+        parts = [p.pattern + b"(" + b"|".join(t.pattern for t in p.tails) + b")" for p in self._prefixes.values()]
         heads = rb"(?:" + b"|".join(parts) + rb")" + BEGINS
         self._lines = re.compile(rb"(" + heads + rb"[^\n]{0,%d}+\n)|([^\n]*+\n)" % MESSAGE)
         self._head = re.compile(heads)
@@ -283,11 +320,12 @@ def _others(digit: int) -> list[bytes]:
     return [b"%c" % other for other in sorted(b"0123456789", key=lambda d: (abs(d - digit), d)) if other != digit]
 
 
-def _grouped(pieces: list[tuple[bytes, Role]]) -> tuple[bytes, tuple[Role, ...]]:
+def _grouped(steps: list[Step]) -> tuple[bytes, tuple[Role, ...]]:
     """Return one regex with a group for each stretch of numbers that tell the same, and what the groups tell."""
     pattern, roles, open_role = b"", [], ""
     waiting = b""  # fixed text: inside of a group where the same goes on behind it
-    for text, role in pieces:
+    for step in steps:
+        text, role = step.pattern, step.role
         if role == "fixed":
             waiting += text
         elif role == "free":
