@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 from attrs import fields_dict
@@ -39,6 +40,21 @@ class Runs:
         else:
             self._insert(lo, hi)
             self.shrink(limit)
+
+    def extend(self, last: int | None, fresh: Iterable[tuple[int, int]], limit: int) -> None:
+        """Add intervals that were joined elsewhere: as `add` of each would.
+
+        Args:
+            last: what the end of the last run has become, None where there was no run.
+            fresh: further runs behind it, in time order and further than `floor` apart.
+            limit: as for `add`; it makes no difference whether it is reached now or on the way.
+        """
+        if last is not None:
+            self.his[-1] = last
+        for lo, hi in fresh:
+            self.los.append(lo)
+            self.his.append(hi)
+        self.shrink(limit)
 
     def __len__(self) -> int:
         return len(self.los)

@@ -13,9 +13,25 @@ import ahocorasick
 
 from denpex_rules.errors import UsageError
 
+Bytes = bytes | memoryview
 Hits = list[tuple[int, int]]
 
 NAMES: Final = ("auto", "pyahocorasick", "hyperscan")
+
+# Bytes of logs, the most frequent first. A node of pyahocorasick's automaton tries its branches in the order in which they were
+# added: this order makes it a tenth faster.
+_FREQUENT: Final = b" 01:2estran3pio-6l.][,5yd4c8NIFOu7/9kfm=ghb_v()\"CTERwLPxGSDAM'UWj>+<*q|VBzHX{}!K%#J&;Z?Q@^`~$"
+_ORDER: Final = bytes(_FREQUENT.index(byte) if byte in _FREQUENT else 255 for byte in range(256))
+
+
+class Taker(Protocol):
+    """Takes the hits of one block."""
+
+    def hits(self, hits: Hits) -> None:
+        """Take several: (offset of its last byte, number) of each."""
+
+    def hit(self, number: int, start: int, end: int, flags: int, context: object) -> None:
+        """Take one as Hyperscan tells it: `end` is the offset behind its last byte; start, flags and context tell nothing."""
 
 
 class Backend(Protocol):
@@ -23,7 +39,10 @@ class Backend(Protocol):
 
     name: str
 
-    def hits(self, block: bytes) -> Hits:
+    def tell(self, block: Bytes, taker: Taker) -> None:
+        """Hand the hits to a taker, all at once or one by one."""
+
+    def hits(self, block: Bytes) -> Hits:
         """Return (offset of its last byte, number) of each literal in a block, overlapping ones included, in order of offset."""
 
 
@@ -35,14 +54,18 @@ class AhoCorasick:
     def __init__(self, literals: Sequence[bytes]) -> None:
         """Build the automaton; the number of a literal is its place."""
         self._automaton: Any = ahocorasick.Automaton()
-        for number, literal in enumerate(literals):
+        for number, literal in sorted(enumerate(literals), key=lambda one: one[1].translate(_ORDER)):
             self._automaton.add_word(literal.decode("latin-1"), number)
         self._automaton.make_automaton()
         self._empty = not literals
 
-    def hits(self, block: bytes) -> Hits:
+    def tell(self, block: Bytes, taker: Taker) -> None:
+        """Hand over the hits; see `Backend.tell`."""
+        taker.hits(self.hits(block))
+
+    def hits(self, block: Bytes) -> Hits:
         """Return the hits; see `Backend.hits`."""
-        return [] if self._empty else list(self._automaton.iter(block.decode("latin-1")))
+        return [] if self._empty else list(self._automaton.iter(str(block, "latin-1")))
 
 
 class Hyperscan:
@@ -63,9 +86,10 @@ class Hyperscan:
                 flags=[0] * len(literals),
             )
             self._database.scratch = module.Scratch(self._database)
+        self._handler: Any = None
         self._take = self._taken  # one reference, kept: the library holds none while it calls back
 
-    def hits(self, block: bytes) -> Hits:
+    def hits(self, block: Bytes) -> Hits:
         """Return the hits; see `Backend.hits`."""
         if self._database is None or not block:
             return []
@@ -73,6 +97,12 @@ class Hyperscan:
         self._database.scan(block, match_event_handler=self._take)
         found, self._found = self._found, []
         return found
+
+    def tell(self, block: Bytes, taker: Taker) -> None:
+        """Hand over the hits; see `Backend.tell`."""
+        if self._database is not None and block:
+            self._handler = taker.hit  # kept, as above
+            self._database.scan(block, match_event_handler=self._handler)
 
     def _taken(self, number: int, _start: int, end: int, _flags: int, _context: object) -> None:
         self._found.append((end - 1, number))

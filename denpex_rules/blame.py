@@ -16,8 +16,9 @@ from denpex_rules.correlator import Clause, Match
 from denpex_rules.evaluate import Scope, Truth
 from denpex_rules.finding import Suspect
 from denpex_rules.rule import Anchor, Blame, LookUp, Path, Role, Rule
+from denpex_rules.series import in_order
 from denpex_rules.sighting import Actor, Sighting
-from denpex_rules.timeline import Need, Point, Timeline, in_order, point_of
+from denpex_rules.timeline import Need, Point, Timeline, point_of
 from denpex_rules.topology import claim_of
 from denpex_rules.values import parse_pci
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 # What makes a line more than its prefix and a message, wherever it stands behind the prefix.
@@ -10,7 +11,6 @@ CARE: Final[tuple[bytes, ...]] = (
     b"\r",
     b"\0",
     b'{"',
-    *(b"%c[rank" % before for before in range(256) if before != ord("\n")),  # at the start of a line it is a prefix
     b"it/s",
     b"s/it",
     b"[repeated ",
@@ -20,6 +20,9 @@ CARE: Final[tuple[bytes, ...]] = (
     b" ; hostname=",
     *(b"[%c%c" % pair for letter in b"IWEFC" for pair in ((letter, second) for second in b" 0123456789")),
 )
+
+# The same, but not at the start of a line: there it is a prefix. No literal: with any byte before it, it would slow an automaton.
+GLUED: Final = b"[rank"
 
 # What `marks` can know a message by, other than by its first character: of no matter behind a logger that tells kind and severity.
 MARKS: Final[tuple[bytes, ...]] = (
@@ -114,11 +117,18 @@ MARKS: Final[tuple[bytes, ...]] = (
     b"NET/",
 )
 
-# What a message must not begin with: what `marks` knows by the first character, or by words that are too common to look for.
-BEGINS: Final = (
-    rb"""(?=[0-9A-Za-z_"'(<>*/.|$@+&:,;!?%\x80-\xe1\xe3-\xff]|\[(?!\d))"""
-    rb"(?!time|host|rank|exitcode|error_file|traceback|xe |mlx[45]_)"
+# What a message may begin with; and an opening bracket, with no digit behind it. `marks` knows others by their first character.
+FIRST: Final = bytes(
+    byte
+    for byte in range(256)
+    if 0x80 <= byte != 0xE2 or b"%c" % byte in b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_\"'(<>*/.|$@+&:,;!?%"
 )
+
+# What it must not begin with: words that are too common to look for everywhere.
+NEVER: Final = (b"time", b"host", b"rank", b"exitcode", b"error_file", b"traceback", b"xe ", b"mlx4_", b"mlx5_")
+
+# Both as a regex.
+BEGINS: Final = b"(?=[%s]|\\[(?!\\d))(?!%s)" % (re.escape(FIRST), b"|".join(NEVER))
 
 # By what a message of an error may tell whose it is.
 OWN: Final = (b"on rank", b"for rank", b" node", b" ; GPU=")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from attrs import define, field
 
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
-from denpex_rules.recorder import Size, State
+from denpex_rules.recorder import Size
 from denpex_rules.retain import PER_EMITTER, SHAPES
 from denpex_rules.scanner import SourceScanner
 from denpex_rules.sighting import MAX_RUNS, Scan
@@ -40,12 +41,17 @@ class Collection:
         """How much each source may keep, as far as it is known by now."""
         return self._limit
 
-    def adopt(self, name: str, hints: Hints, mtime: int | None, state: State) -> None:
-        """Take a source that was read and ended elsewhere, in the state that its scanner was in."""
-        scanner = self._scanners[name] = SourceScanner(self.program, name, hints, mtime=mtime)
-        scanner.resume(state)
-        scanner.shrink(self._limit)
-        self._count(Size(0, 0, 0), scanner.size)
+    @property
+    def kept(self) -> Size:
+        """How much all sources keep."""
+        return self._kept
+
+    def shrink(self, limit: Size) -> None:
+        """Let each source keep no more, now and later."""
+        self._limit = least(limit, self._limit)
+        for scanner in self._scanners.values():
+            scanner.shrink(self._limit)
+        self._kept = total(scanner.size for scanner in self._scanners.values())
 
     def feed(self, name: str, data: bytes) -> None:
         """Read the next bytes of a source that was begun."""
@@ -82,21 +88,28 @@ class Collection:
             kept.errors + after.errors - before.errors,
             kept.runs + after.runs - before.runs,
         )
-        while (limit := self._tighter()) != self._limit:
-            self._limit = limit
-            for scanner in self._scanners.values():
-                scanner.shrink(limit)
-            sizes = [scanner.size for scanner in self._scanners.values()]
-            self._kept = Size(sum(s.sightings for s in sizes), sum(s.errors for s in sizes), sum(s.runs for s in sizes))
+        while (limit := tighter(self._kept, self._limit)) != self._limit:
+            self.shrink(limit)
 
-    def _tighter(self) -> Size:
-        """Return the limits, those of what is too much halved."""
-        kept, limit = self._kept, self._limit
-        return Size(
-            max(LEAST.sightings, limit.sightings // 2) if kept.sightings > ALL.sightings else limit.sightings,
-            max(LEAST.errors, limit.errors // 2) if kept.errors > ALL.errors else limit.errors,
-            max(LEAST.runs, limit.runs // 2) if kept.runs > ALL.runs else limit.runs,
-        )
+
+def tighter(kept: Size, limit: Size) -> Size:
+    """Return the limits of each source, those halved of which all sources together keep too much."""
+    return Size(
+        max(LEAST.sightings, limit.sightings // 2) if kept.sightings > ALL.sightings else limit.sightings,
+        max(LEAST.errors, limit.errors // 2) if kept.errors > ALL.errors else limit.errors,
+        max(LEAST.runs, limit.runs // 2) if kept.runs > ALL.runs else limit.runs,
+    )
+
+
+def least(*sizes: Size) -> Size:
+    """Return the least of each."""
+    return Size(min(s.sightings for s in sizes), min(s.errors for s in sizes), min(s.runs for s in sizes))
+
+
+def total(sizes: Iterable[Size]) -> Size:
+    """Return the sum of each."""
+    told = [*sizes]
+    return Size(sum(s.sightings for s in told), sum(s.errors for s in told), sum(s.runs for s in told))
 
 
 def _union(scans: list[Scan]) -> Scan:

@@ -8,17 +8,17 @@ budget, so that live state and work stay bounded.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, product
 from typing import Literal
 
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
-from denpex_rules.attribution import Bound
+from denpex_rules.attribution import Bound, Unknown
 from denpex_rules.clock import SECOND, Instant, Order, format_duration
-from denpex_rules.coverage import Whom, absence, silence
-from denpex_rules.evaluate import FALSE, TRUE, Ruling, Scope, Truth, all_of, field_of
+from denpex_rules.coverage import Sought, Whom, absence, silence, sought
+from denpex_rules.evaluate import FALSE, TRUE, Ruling, Scope, Truth, all_of, value_of
 from denpex_rules.pool import KeyValue, Pool, episodes_of, pools
 from denpex_rules.rule import SILENCE, Call, Event, Expression, Path, Rule, Step
 from denpex_rules.sighting import Sighting
@@ -72,6 +72,16 @@ class Match:
         return next((c for c in self.clauses if c.step.name == name), None)
 
 
+@frozen
+class _Weighed:
+    """The candidates of a step under some premises (`Scope.premises`): how many were judged, the true and the open ones."""
+
+    premises: tuple[object, ...]
+    judged: int
+    true: Bound
+    open: list[tuple[Sighting, Ruling]]
+
+
 class _OverBudgetError(Exception):
     """The search for an assignment was cut off."""
 
@@ -102,6 +112,9 @@ class _Machine:
     pool: Pool
     episode: Bound = ()
     judged: int = 0
+    # What was found last, for the next trigger is often like the one before: candidates by what a step asks, absence by its name.
+    _last: dict[object, _Weighed] = Factory(dict)
+    _absent: dict[str, tuple[Sought, Ruling]] = Factory(dict)
 
     @cached_property
     def _budget(self) -> int:
@@ -238,14 +251,14 @@ class _Machine:
         rest = (s for s in self.episode if s is not trigger and self.timeline.order(point_of(s), point) is not wrong)
         return (trigger, *rest)
 
-    def _count(self, step: Step, scope: Scope, pool: Bound, used: frozenset[int] = frozenset()) -> Clause:
-        """Return how a counting step came out over a pool; what it is bound to keeps the pool's order."""
+    def _count(self, step: Step, scope: Scope, pool: Bound | None = None, used: frozenset[int] = frozenset()) -> Clause:
+        """Return how a counting step came out over a pool, None: all candidates; what it is bound to keeps the pool's order."""
         assert step.count is not None
         true, open_ = self._candidates(step, scope, used, pool)
         if _enough(step, true):
             return Clause(step, Truth.TRUE, "", true)
         taken = {id(s) for s in (*true, *(s for s, _ in open_))}
-        both = tuple(s for s in pool if id(s) in taken)
+        both = tuple(s for s in (self._narrowed(step, scope) if pool is None else pool) if id(s) in taken)
         if _may_be_enough(step, both):
             reason = open_[0][1].reason if open_ else "they may lie further apart than their clocks tell"
             return Clause(step, Truth.UNDETERMINED, reason, both, open_[0][1].needs if open_ else ())
@@ -258,20 +271,35 @@ class _Machine:
         self, step: Step, scope: Scope, used: frozenset[int], triggers: Bound | None = None
     ) -> tuple[Bound, list[tuple[Sighting, Ruling]]]:
         """Return the true candidates and the undetermined ones, in canonical order."""
+        premises = None if used or triggers is not None else scope.premises(step)
+        if premises is None:
+            pool = triggers if triggers is not None else self._narrowed(step, scope)
+            return self._weigh(step, scope, [s for s in pool if id(s) not in used] if used else pool)
+        question = step.event, step.where, step.window
+        last = self._last.get(question)
+        if last is not None and last.premises == premises:
+            self._spend(last.judged)
+        else:
+            pool = self._narrowed(step, scope)
+            last = self._last[question] = _Weighed(premises, len(pool), *self._weigh(step, scope, pool))
+        return last.true, last.open
+
+    def _weigh(self, step: Step, scope: Scope, pool: Sequence[Sighting]) -> tuple[Bound, list[tuple[Sighting, Ruling]]]:
+        self._spend(len(pool))
         true: list[Sighting] = []
         open_: list[tuple[Sighting, Ruling]] = []
-        for sighting in triggers if triggers is not None else self._narrowed(step, scope):
-            if id(sighting) in used:
-                continue
-            self.judged += 1
-            if self.judged > self._budget:
-                raise _OverBudgetError
+        for sighting in pool:
             ruling = scope.judge(step, sighting)
             if ruling.truth is Truth.TRUE:
                 true.append(sighting)
             elif ruling.truth is Truth.UNDETERMINED:
                 open_.append((sighting, ruling))
         return tuple(true), open_
+
+    def _spend(self, candidates: int) -> None:
+        self.judged += candidates
+        if self.judged > self._budget:
+            raise _OverBudgetError
 
     def _narrowed(self, step: Step, scope: Scope) -> Bound:
         """Return the sightings that a condition on an own field leaves: the join, by index instead of by scan."""
@@ -303,7 +331,7 @@ class _Machine:
             ruling = silence(step, scope, self._job())
             return Clause(step, ruling.truth, ruling.reason, (), ruling.needs)
         if step.count is not None:
-            return self._count(step, scope, self._narrowed(step, scope))
+            return self._count(step, scope)
         true, open_ = self._candidates(step, scope, frozenset())
         if true:
             return Clause(step, Truth.TRUE, "", (_picked(step, true)[0],))
@@ -324,7 +352,13 @@ class _Machine:
         keyed = dict(self.pool.fields)
         rank, host = keyed.get("rank"), keyed.get("host")
         named = Whom(rank if isinstance(rank, int) else None, host if isinstance(host, str) else None, self._job())
-        return absence(self.rule, step, scope, self._trigger(scope), named)
+        where = sought(self.rule, step, scope, self._trigger(scope), named)
+        if isinstance(where, Unknown):
+            return Ruling(Truth.UNDETERMINED, where.reason, where.needs)
+        last = self._absent.get(step.name)
+        if last is None or last[0] != where:
+            last = self._absent[step.name] = where, absence(step, scope, where)
+        return last[1]
 
     def _confirming(self, scope: Scope) -> tuple[Scope, tuple[Clause, ...]]:
         clauses = []
@@ -363,6 +397,8 @@ class _Machine:
         return clause if near is None else evolve(clause, miss=miss, near=near)
 
     def _own(self, scope: Scope) -> Bound:
+        if not self.rule.trigger.where:
+            return self.episode
         return tuple(s for s in self.episode if scope.where(self.rule.trigger, s).truth is Truth.TRUE)
 
     def _quiet(self) -> Match:
@@ -449,7 +485,7 @@ def _may_follow(first: Sighting, others: Iterable[Sighting], span_ns: int) -> li
 def _number(sightings: Iterable[Sighting], distinct: str | None) -> int:
     if distinct is None:
         return sum(1 for _ in sightings)
-    values = {getattr(field_of(s, distinct), "value", None) for s in sightings}
+    values = {value_of(s, distinct) for s in sightings}
     return len(values - {None})
 
 

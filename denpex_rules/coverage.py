@@ -85,14 +85,25 @@ def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
     return Whom(rank, host, keyed.job if keyed else None, emitter)
 
 
-def absence(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom | None = None) -> Ruling:
-    """Return FALSE where it is proven that nothing fits a step, else UNDETERMINED with the log that would have to be read."""
+@frozen
+class Sought:
+    """Where a line that fits a step would stand: whose it is, and when."""
+
+    actor: Whom
+    interval: Interval
+
+
+def sought(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom | None = None) -> Sought | Unknown:
+    """Return where a line that fits a step would stand, Unknown where its actor is."""
     actor = whom(step, scope, keyed)
-    if isinstance(actor, Unknown):
-        return Ruling(Truth.UNDETERMINED, actor.reason, actor.needs)
-    interval = _interval(rule, step, scope, trigger)
+    return actor if isinstance(actor, Unknown) else Sought(actor, _interval(rule, step, scope, trigger))
+
+
+def absence(step: Step, scope: Scope, where: Sought) -> Ruling:
+    """Return FALSE where it is proven that nothing fits a step, else UNDETERMINED with the log that would have to be read."""
+    interval = where.interval
     kinds = scope.events[step.event].kinds or scope.timeline.kinds or ("rank",)
-    needs = [need for kind in kinds for need in _uncovered(scope.timeline, step.event, kind, actor, interval)]
+    needs = [need for kind in kinds for need in _uncovered(scope.timeline, step.event, kind, where.actor, interval)]
     if not needs:
         return FALSE
     if interval.frame is None and not scope.timeline.untimed:

@@ -16,9 +16,10 @@ from attrs import evolve, frozen
 
 from denpex_rules.blame import Lack
 from denpex_rules.clock import MINUTE, SECOND, UNKNOWN, Instant, Order, format_about, format_duration
+from denpex_rules.resolution import COLLECTED
 from denpex_rules.rule import ENDING, PROGRESS, Kind
 from denpex_rules.sighting import Actor, Emitter, Sighting
-from denpex_rules.timeline import COLLECTED, Need, Presence, Timeline, point_of
+from denpex_rules.timeline import Need, Presence, Timeline, point_of
 from denpex_rules.topology import space_of
 
 FEWEST: Final = 5  # progress lines of a rank that tell its usual spacing

@@ -14,6 +14,7 @@ from denpex_rules import blame, report, sources
 from denpex_rules.correlator import Match, match_rule
 from denpex_rules.errors import UsageError
 from denpex_rules.finding import Explanation, Reasoning, Report
+from denpex_rules.garbage import kept_waiting
 from denpex_rules.judgement import DEFAULT, Options, matches_on, related, report_on, timeline_of
 from denpex_rules.missing import Context
 from denpex_rules.program import Program
@@ -60,7 +61,8 @@ def sight(
     Raises:
         UsageError: a path does not exist, or a process that reads was killed.
     """
-    return Reading(program, options, jobs, on_read).scan(sources.expand(paths))
+    with kept_waiting():
+        return Reading(program, options, jobs, on_read).scan(sources.expand(paths))
 
 
 # ------------------------------------------------------------------ correlate half

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import lru_cache
 
 from attrs import Factory, define, evolve, frozen
 
@@ -14,7 +15,7 @@ from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_duration
 from denpex_rules.rule import Anchor, Call, Condition, Constant, Event, Expression, Path, Step, Window
 from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Need, Point, Timeline, point_of
-from denpex_rules.values import ACTOR_FIELDS
+from denpex_rules.values import ACTOR_FIELDS, Value
 
 
 class Truth(Enum):
@@ -60,6 +61,7 @@ class Scope:
     step_events: Mapping[str, str]  # step name -> event id
     gather: Callable[[str, Scope], Bound]  # all sightings for which a bound step is true
     _known: dict[str, Result] = Factory(dict)
+    _anchors: dict[Anchor, Point | None] = Factory(dict)
 
     def bind(self, name: str, sightings: Bound) -> Scope:
         """Return a scope in which a step is bound; no sightings mean that it is absent."""
@@ -109,6 +111,11 @@ class Scope:
 
     def anchor(self, anchor: Anchor) -> Point | None:
         """Return the instant and place that an anchor stands for, None when its step is absent or a term of it is unknown."""
+        if anchor not in self._anchors:
+            self._anchors[anchor] = self._anchor(anchor)
+        return self._anchors[anchor]
+
+    def _anchor(self, anchor: Anchor) -> Point | None:
         bound = self.bindings.get(anchor.step, ())
         if not bound:
             return None
@@ -142,6 +149,8 @@ class Scope:
 
     def where(self, step: Step, sighting: Sighting) -> Ruling:
         """Return whether a sighting meets a step's conditions."""
+        if not step.where:
+            return TRUE
         return all_of(self.condition(c, sighting) for c in step.where)
 
     def condition(self, condition: Condition, own: Sighting | None) -> Ruling:
@@ -170,15 +179,17 @@ class Scope:
 
         One emitter is one process, so what both sides leave unknown is equal within it; None where this does not apply.
         """
+        emitter = self._stand_in(condition)
+        return emitter if emitter is not None and self.timeline.one_process(emitter) else None
+
+    def _stand_in(self, condition: Condition) -> Emitter | None:
         left, right = condition.left, condition.right
         if not (isinstance(left, Path) and left.field is None and isinstance(right, Path) and right.field == left.name):
             return None
         bound = self.bindings.get(right.name, ())
         if left.name not in _OF_PROCESS or condition.operator not in {"==", "!="} or not bound:
             return None
-        emitter = bound[0].emitter
-        unknown = isinstance(field_of(bound[0], left.name), Unknown)
-        return emitter if unknown and self.timeline.one_process(emitter) else None
+        return bound[0].emitter if value_of(bound[0], left.name) is None else None
 
     def window(self, window: Window | None, sighting: Sighting) -> Ruling:
         """Return whether a sighting's moment lies in a window."""
@@ -205,7 +216,26 @@ class Scope:
     def judge(self, step: Step, sighting: Sighting) -> Ruling:
         """Return whether a sighting is what a step asks for."""
         ruling = self.where(step, sighting)
-        return ruling if ruling.truth is Truth.FALSE else all_of((ruling, self.window(step.window, sighting)))
+        if step.window is None or ruling.truth is Truth.FALSE:
+            return ruling
+        return all_of((ruling, self.window(step.window, sighting)))
+
+    def premises(self, step: Step) -> tuple[object, ...] | None:
+        """Return all in this scope that `judge` takes for a step: scopes in which it is equal judge each sighting alike.
+
+        None where a `let` or a built-in takes part: these are worked out only when a sighting needs them.
+        """
+        found: list[object] = []
+        for condition in step.where:
+            for side in (condition.left, condition.right):
+                if isinstance(side, Call) or (isinstance(side, Path) and side.field is None and side.name in self.lets):
+                    return None
+                if isinstance(side, Path) and side.field is not None:
+                    found.append(self._field(side))
+            found.append(self._stand_in(condition))
+        if step.window is not None:
+            found += [self.anchor(a) for a in (step.window.lo, step.window.hi) if a is not None]
+        return tuple(found)
 
     def miss(self, window: Window, sighting: Sighting) -> float | None:
         """Return by how many seconds a sighting's moment misses a window (its nearest points), None when nothing tells."""
@@ -257,12 +287,22 @@ def _unknown_anchor(anchor: Anchor) -> Ruling:
 
 def field_of(sighting: Sighting, name: str) -> Result:
     """Return a sighting's capture, else its actor's field."""
+    value = value_of(sighting, name)
+    return _untold(sighting.event, name) if value is None else Known(value)
+
+
+def value_of(sighting: Sighting, name: str) -> Value | None:
+    """Return the value of a sighting's capture, else of its actor's field, None where its line tells neither."""
     value = sighting.fields.get(name)
     if value is None and name in ACTOR_FIELDS:
-        value = getattr(sighting.actor, name)
-    if value is None:
-        return Unknown(f"the line of `{sighting.event.rpartition('#')[2]}` does not tell its {name.replace('_', ' ')}")
-    return Known(value)
+        told: Value | None = getattr(sighting.actor, name)
+        return told
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _untold(event: str, name: str) -> Unknown:
+    return Unknown(f"the line of `{event.rpartition('#')[2]}` does not tell its {name.replace('_', ' ')}")
 
 
 def _duration(result: Result) -> int | None:

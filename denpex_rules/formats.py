@@ -7,7 +7,7 @@ know (a weak wrapper, a launcher whose tasks are nodes) is decided once for a so
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -15,32 +15,22 @@ from attrs import evolve, frozen
 
 from denpex_rules import envelopes, stamps
 from denpex_rules.clock import UNKNOWN, Instant
-from denpex_rules.hosts import HOSTS
-from denpex_rules.leaves import LEAVES
-from denpex_rules.lineformat import compiled
-from denpex_rules.loggers import LOGGERS
 from denpex_rules.marks import continues, kind_at, own_words, plain, severity_at
-from denpex_rules.prefix import CLOCK, ISO, MONTH, ZONE, ZONED, Format, Match, Prefixes, host_of
-from denpex_rules.record import NO_HINTS, Hints, Line, LineFormat
+from denpex_rules.prefix import CLOCK, MONTH, Format, Prefixes, host_of
+from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import NOBODY, Actor
-from denpex_rules.wrappers import NANOS, WRAPPERS
+from denpex_rules.tables import BARE, FORMATS, STAMP, Tables, leads, read_next, read_own, tables_for
 
-FORMATS: Final[tuple[Format, ...]] = HOSTS + WRAPPERS + LEAVES + LOGGERS
 DEPTH: Final = 8  # prefixes around one line; more are a quote of a quote
 
 _ANSI: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_ISO: Final = re.compile(ISO + rb"(?:" + ZONE + rb")?")
-_BEHIND_ZONE: Final = (ZONED, NANOS, b"(?<=,")  # how patterns begin that ask for a zone in the stamp before them
 _BRACKET: Final = ord("[")
-_ANY: Final = -1  # in place of a byte that a pattern needs: it needs none for certain
 _ESCAPE, _RETURN, _BRACE, _BAR, _PAREN, _SLASH, _SEMICOLON, _FIRST_OF_MARK = b"\x1b\r{|(/;\xef"
 _SHORT: Final = 4096  # bytes of a line that are searched in no time
-_END: Final = 256  # what "the next byte" is at the end of a line
-_BARE: Final = frozenset({"iso", "iso_bracket", "syslog_stamp"})  # a stamp alone: what it stands in front of may say more
-_NO_EMITTER: Final = _BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
+_NO_EMITTER: Final = BARE | {"level", "level_bracket"}  # leaves that don't tell who prints
 _JSON: Final = b'{"'  # how an object begins, where it isn't a Python dict
-_BEFORE_JSON: Final = _BARE | {"json"}  # leaves that a JSON record can stand behind, and the one that is its own beginning
+_BEFORE_JSON: Final = BARE | {"json"}  # leaves that a JSON record can stand behind, and the one that is its own beginning
 _EVERY_LINE: Final = frozenset({"glog", "vllm"})  # loggers that put their prefix on every line of a record
 
 # Where a record can begin inside a line: behind a carriage return, behind a progress bar, at a rank's or c10d's own prefix, at
@@ -58,50 +48,6 @@ _QUOTES: Final = frozenset({b">", b"*", b"s"})  # what a quote without a bar beg
 _GAP: Final = re.compile(rb"[ |]{0,3}")
 _TRACEBACK: Final = b"Traceback (most recent call last)"  # also behind a progress bar or a server's own words
 _REPEATED: Final = re.compile(rb"\[repeated (\d{1,7})x across cluster\]")
-
-
-# What is tried at one place, in this order: a byte that the line must have, the pattern, the format.
-_Cell = tuple[tuple[int, Callable[[bytes, int], Match | None], Format], ...]
-
-
-class _Cells(dict[int, _Cell]):
-    """What to try at a place, by the byte that stands there; a pattern is compiled when such a byte is first met."""
-
-    def __init__(self, live: list[Format], *, short: bool) -> None:
-        super().__init__()
-        self._live = live
-        self._short = short
-
-    def __missing__(self, byte: int) -> _Cell:
-        found = (f for f in self._live if (byte in f.starts if byte != _END else f.name == "iso"))
-        self[byte] = tuple((f.needs if self._short and f.needs is not None else _ANY, f.pattern.match, f) for f in found)
-        return self[byte]
-
-
-@frozen
-class _Tables:
-    """What to try, by stem and by the byte that follows the stem."""
-
-    plain: _Cells
-    bracket: _Cells
-    iso: _Cells
-    iso_local: _Cells  # behind a stamp without a zone
-    iso_bracket: _Cells
-    own: tuple[Format, ...]  # that users and plug-ins describe: tried first
-
-
-@lru_cache(maxsize=64)
-def _tables(weak: frozenset[str], own: tuple[LineFormat, ...] = (), *, short: bool = True) -> _Tables:
-    """Return what to try on a short line. In a long one of many records it is not worth looking for a byte each time."""
-
-    def table(stem: str, unless: tuple[bytes, ...] = ()) -> _Cells:
-        live = [f for f in FORMATS if f.stem == stem and (f.role != "weak" or f.name in weak)]
-        # With a weak wrapper enabled by evidence from the whole file it goes first: `[3] ` is then the launcher's.
-        live.sort(key=lambda f: f.role != "weak")
-        return _Cells([f for f in live if not (unless and f.text.startswith(unless))], short=short)
-
-    own_first = tuple(f for form in own for f in compiled(form))
-    return _Tables(table(""), table("["), table("iso"), table("iso", _BEHIND_ZONE), table("[iso"), own_first)
 
 
 @lru_cache(maxsize=4096)
@@ -131,7 +77,7 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
     if _FIRST_OF_MARK in line and line.startswith(_MARK):
         start = len(_MARK)
     into = Prefixes(hints)
-    tables = _tables(hints.wrappers, hints.formats)
+    tables = tables_for(hints.wrappers, hints.formats)
     start = _prefixes(line, start, into, tables)
     if _BRACE in line and _JSON in line:
         line, start = _unwrapped(line, start, into, tables)
@@ -144,10 +90,10 @@ def peel(line: bytes, hints: Hints = NO_HINTS) -> Line:
     return _finish(line[start:] if start else line, into.end - start if into.leaf else 0, into, hints)
 
 
-def _unwrapped(line: bytes, start: int, into: Prefixes, tables: _Tables) -> tuple[bytes, int]:
+def _unwrapped(line: bytes, start: int, into: Prefixes, tables: Tables) -> tuple[bytes, int]:
     """Read JSON records that stand behind prefixes; return the innermost message, or the line, and where its text starts."""
     for _ in range(envelopes.DEPTH):
-        begin = into.end if into.leaf and into.layout[-1] in _BARE else start
+        begin = into.end if into.leaf and into.layout[-1] in BARE else start
         if not line.startswith(_JSON, begin) or (into.leaf and into.layout[-1] not in _BEFORE_JSON):
             break
         unread = into.layout[:-1] if into.leaf and into.layout[-1] == "json" else into.layout
@@ -161,19 +107,19 @@ def _unwrapped(line: bytes, start: int, into: Prefixes, tables: _Tables) -> tupl
     return line, start
 
 
-def _prefixes(line: bytes, position: int, into: Prefixes, tables: _Tables) -> int:
+def _prefixes(line: bytes, position: int, into: Prefixes, tables: Tables) -> int:
     """Read prefixes from `position` inwards and return where the text starts: behind the wrappers, at the leaf."""
     start = position
     for _ in range(DEPTH):
-        found = _own(line, position, into, tables) if tables.own else None
-        found = found or _next(line, position, into, tables)
+        found = read_own(line, position, into, tables) if tables.own else None
+        found = found or read_next(line, position, into, tables)
         if found is None:
             break
         form, end = found
         into.layout += (form.name,)
         if form.role == "leaf":
             start, into.leaf, into.end = position, True, end
-            if form.name not in _BARE:
+            if form.name not in BARE:
                 break
             position = _GAP.match(line, end).end()  # type: ignore[union-attr]  # it matches the empty text
             into.end = position
@@ -183,62 +129,7 @@ def _prefixes(line: bytes, position: int, into: Prefixes, tables: _Tables) -> in
     return start
 
 
-def _next(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[Format, int] | None:
-    """Return the format that stands at `position` and where it ends, None where none does."""
-    if position >= len(line):
-        return None
-    first = line[position]
-    if first == _BRACKET:
-        inside = position + 1
-        second = line[inside] if inside < len(line) else _END
-        if 48 <= second <= 57:
-            found = _stamped(line, inside, into, tables.iso_bracket, tables.iso_bracket)
-            if found:
-                return found
-        candidates = tables.bracket[second]
-    else:
-        if 48 <= first <= 57 and line[position + 4 : position + 5] == b"-":
-            found = _stamped(line, position, into, tables.iso, tables.iso_local)
-            if found:
-                return found
-        candidates = tables.plain[first]
-    for needs, matches, form in candidates:
-        if needs >= 0 and needs not in line:
-            continue
-        match = matches(line, position)
-        if match is not None and (form.role != "leaf" or into.kind != "kernel"):
-            form.read(match, into)
-            return form, match.end()
-    return None
-
-
-def _own(line: bytes, position: int, into: Prefixes, tables: _Tables) -> tuple[Format, int] | None:
-    """Return the format of a user's or a plug-in's own that stands at `position` and where it ends."""
-    for form in tables.own:
-        match = form.pattern.match(line, position)
-        if match is not None:
-            form.read(match, into)
-            return form, match.end()
-    return None
-
-
-def _stamped(line: bytes, position: int, into: Prefixes, zoned: _Cells, local: _Cells) -> tuple[Format, int] | None:
-    """Return the format whose stem is the ISO stamp at `position`; its stamp is taken, or arrival where the wrapper says so."""
-    stamp = _ISO.match(line, position)
-    if stamp is None:
-        return None
-    end = stamp.end()
-    table = zoned if stamp[3] else local
-    for needs, matches, form in table[line[end] if end < len(line) else _END]:
-        if (needs < 0 or needs in line) and (match := matches(line, end)) is not None:
-            instant = stamps.iso(stamp[1], stamp[2], stamp[3])
-            into.time(stamps.arrival(instant) if into.arrives else instant)
-            form.read(match, into)
-            return form, match.end()
-    return None
-
-
-def _unquoted(line: bytes, start: int, into: Prefixes, tables: _Tables) -> int:
+def _unquoted(line: bytes, start: int, into: Prefixes, tables: Tables) -> int:
     """Look behind a quote's marks; what stands there counts when it has a time, a rank or a process of its own."""
     quote = _QUOTE.match(line)
     if quote is None:
@@ -258,14 +149,14 @@ def _may_be_glued(line: bytes, start: int) -> bool:
     return _SLASH in line and line.find(b"[", start) >= 0 and (line.find(b"it/s") >= 0 or line.find(b"s/it") >= 0)
 
 
-def _glued(line: bytes, start: int, into: Prefixes, tables: _Tables) -> None:
+def _glued(line: bytes, start: int, into: Prefixes, tables: Tables) -> None:
     """Read the records that are glued into one line behind `start`.
 
     Where the line has no leaf of its own, the last record that is found gives time, severity and actor. Two ranks in one
     line give none: nothing tells whose words are whose.
     """
     if len(line) > _SHORT:
-        tables = _tables(into.hints.wrappers, into.hints.formats, short=False)
+        tables = tables_for(into.hints.wrappers, into.hints.formats, short=False)
     ranks = {into.rank} - {None}
     last = None
     mark = _GLUED.search(line, start)
@@ -410,7 +301,7 @@ ENOUGH_ALIKE: Final = 20  # the same, where all lines carry one label
 def message(text: bytes) -> bytes:
     """Return what a peeled text says behind its leaf: behind the process's own stamp, level and place in its source."""
     into = Prefixes(NO_HINTS)
-    start = _prefixes(text, 0, into, _tables(frozenset()))
+    start = _prefixes(text, 0, into, tables_for(frozenset()))
     return text[max(start, into.end) :]
 
 
@@ -425,14 +316,27 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
         hints: what the source's place claims.
     """
     whole = [(_ANSI.sub(b"", line) if _ESCAPE in line else line).strip(b"\r\n") for line in sample]
-    read = [_read(line, hints) for line in whole]
-    lines = [clean for said in read if (clean := _within(said)).strip()]
+    led, read = _sorted(whole, hints)
+    lines = [line for line in (*led, *map(_within, read)) if line.strip()]
     used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
     if not used <= hints.wrappers:
         hints = evolve(hints, wrappers=hints.wrappers | used)
-        read = [_read(line, hints) for line in whole]
+        _, read = _sorted(whole, hints)
     node = hints.task_rank and any(_is_node(said) for said in read)
     return evolve(hints, tagged=any(said.into.tee for said in read), task_rank=hints.task_rank and not node)
+
+
+def _sorted(lines: list[bytes], hints: Hints) -> tuple[list[bytes], list[_Said]]:
+    """Return the lines that begin with the process's own leaf, so that no prefix says more, and what those of the others say."""
+    tables = tables_for(hints.wrappers, hints.formats)
+    led, read = [], []
+    for line in lines:
+        if leads(line, tables):
+            led.append(line)
+        else:
+            into = Prefixes(hints)
+            read.append(_Said(into, *_unwrapped(line, _prefixes(line, 0, into, tables), into, tables)))
+    return led, read
 
 
 @frozen
@@ -442,11 +346,6 @@ class _Said:
     into: Prefixes
     line: bytes
     start: int
-
-
-def _read(line: bytes, hints: Hints) -> _Said:
-    into, tables = Prefixes(hints), _tables(hints.wrappers, hints.formats)
-    return _Said(into, *_unwrapped(line, _prefixes(line, 0, into, tables), into, tables))
 
 
 def _within(said: _Said) -> bytes:
@@ -460,17 +359,20 @@ def _within(said: _Said) -> bytes:
 
 
 def _uses(form: Format, lines: list[bytes]) -> bool:
-    if len(lines) < ENOUGH:
-        return False
     labels: list[bytes] = []
+    others = 0
     for line in lines:
-        stem = _ISO.match(line) if form.stem == "iso" else None
+        stem = STAMP.match(line) if form.stem == "iso" else None
         match = form.pattern.match(line, stem.end() if stem else 0) if stem or form.stem != "iso" else None
         if match is not None:
             labels.append(match[1])
+            continue
+        others += 1
+        if others * 10 > len(lines):
+            return False
     kinds = len(set(labels))
     enough = ENOUGH if kinds > 1 else ENOUGH_ALIKE
-    return len(labels) >= enough and len(labels) * 10 >= len(lines) * 9 and kinds * 2 <= len(labels)
+    return len(labels) >= enough and kinds * 2 <= len(labels)
 
 
 def _is_node(said: _Said) -> bool:
@@ -481,7 +383,7 @@ def _is_node(said: _Said) -> bool:
     return bool(into.tee) or agent or into.rank not in {None, into.task}
 
 
-_ENDS: Final = frozenset(f.name for f in FORMATS if f.role == "leaf") - _BARE
+_ENDS: Final = frozenset(f.name for f in FORMATS if f.role == "leaf") - BARE
 
 
 def ends(layout: tuple[str, ...]) -> bool:

@@ -186,6 +186,17 @@ class Forms:
 
     # ---- reading
 
+    def is_plain(self, raw: bytes, line: Line) -> bool:
+        """Whether a line whose prefix has a known form is a plain line."""
+        return _body(raw, line) > 0
+
+    def fresh(self) -> list[Prefix] | None:
+        """Return all prefixes that were learned, None where there are no new ones since this was asked last."""
+        if not self._grown:
+            return None
+        self._grown = False
+        return [*self._prefixes.values()]
+
     @property
     def any(self) -> bool:
         """Whether a form is in use."""

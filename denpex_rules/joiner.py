@@ -71,7 +71,7 @@ class Joiner:
 
     def _decide(self) -> bytes:
         waiting, self._start = self._start, b""
-        self._filter = _choose(waiting[:SAMPLE_BYTES].split(b"\n")[:SAMPLE_LINES])
+        self._filter = _choose(waiting[:SAMPLE_BYTES])
         return self._filter.feed(waiting)
 
 
@@ -84,10 +84,12 @@ def join(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield joiner.finish()
 
 
-def _choose(sample: list[bytes]) -> _Filter:
-    if any(_CRI.match(line) for line in sample):
+def _choose(start: bytes) -> _Filter:
+    sample = start.split(b"\n", SAMPLE_LINES)[:SAMPLE_LINES]
+    # Most sources have none of these texts: that is far faster to see than that no line matches.
+    if b" std" in start and any(_CRI.match(line) for line in sample):
         return _Pieces(_cri)
-    if any(_DOCKER.match(line) for line in sample):
+    if b'{"log":"' in start and any(_DOCKER.match(line) for line in sample):
         return _Pieces(_docker)
     width = wrapped_at(sample)
     return _Wrapped(width) if width else _Through()
@@ -214,7 +216,12 @@ def wrapped_at(sample: list[bytes]) -> int:
     and words go on across the cut.
     A table's rows and a ruler are as long as each other too, but no word goes on in the next row.
     """
-    lines = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in sample]
+    sample = [line.removesuffix(b"\r") for line in sample]
+    if all(map(bytes.isascii, sample)):  # a character is a byte: lines of full width are soon counted
+        lengths = [*map(len, sample)]
+        if lengths.count(max(lengths, default=0)) < ENOUGH:
+            return 0
+    lines = [line.decode("utf-8", "replace") for line in sample]
     width = max(map(len, lines), default=0)
     if not NARROW <= width <= WIDE:
         return 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
-from denpex_rules import blame, drift, relate, report, timeline
+from denpex_rules import blame, drift, garbage, relate, report, timeline
 from denpex_rules.calendar import Calendar
 from denpex_rules.clock import SECOND
 from denpex_rules.correlator import Match, match_rule
@@ -59,6 +59,7 @@ def calendar_of(options: Options) -> Calendar:
     return Calendar(options.year, options.timezone, options.offsets)
 
 
+@garbage.kept_waiting()
 def timeline_of(scan: Scan, program: Program, options: Options, until: int | None = None) -> Timeline:
     """Return the timeline of a scan; `until` is the time in ns UTC up to which all sources were read, where that is known."""
     identities = frozenset(e.id for e in program.events if e.identity)
@@ -80,6 +81,7 @@ def matches_on(line: Timeline, program: Program) -> Iterator[Match]:
     return (m for rule in program.rules if line.of(rule.trigger.event) for m in match_rule(rule, events, line))
 
 
+@garbage.kept_waiting()
 def report_on(line: Timeline, scan: Scan, program: Program, options: Options) -> Report:
     """Return the report of a timeline and of the scan that it was made of."""
     nodes = related(matches_on(line, program), line, program)

@@ -67,6 +67,11 @@ class EventPattern:
         """Say whether the texts of one of some alternatives (a bit each) stand in a record; far cheaper than their regexes."""
         return any(one.may_match(text) for number, one in enumerate(self.alternatives) if alternatives >> number & 1)
 
+    def may_match_others(self, text: bytes, alternatives: int) -> bool:
+        """Say whether `may_match` may hold for this text with other digits in place of its own, however many."""
+        even = _evened(text)
+        return any(one.may_match_others(even) for number, one in enumerate(self.alternatives) if alternatives >> number & 1)
+
     def match(self, text: bytes) -> Hit | None:
         """Return the first hit of the first alternative that has one; see `matches`."""
         return next(self.matches(text), None)
@@ -213,6 +218,22 @@ class _AlternativePattern:
             else:
                 return False
         return True
+
+    @cached_property
+    def _evened_needed(self) -> tuple[tuple[bytes, ...], ...]:
+        return tuple(tuple(map(_evened, texts)) for texts in self.needed)
+
+    def may_match_others(self, even: bytes) -> bool:
+        """Say whether the texts, with every number alike, stand in a record in which every number is alike."""
+        return all(any(one in even for one in texts) for texts in self._evened_needed)
+
+
+_NUMBERS: Final = re.compile(rb"\d+")
+
+
+def _evened(text: bytes) -> bytes:
+    """Return a text with every number alike."""
+    return _NUMBERS.sub(b"0", text)
 
 
 @frozen

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from attrs import Factory, define
 
 from denpex_rules.attribution import Bound
-from denpex_rules.evaluate import field_of
+from denpex_rules.evaluate import value_of
 from denpex_rules.rule import Key, Rule
 from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Timeline
@@ -56,8 +56,7 @@ class Pool:
         if table is None:
             table = defaultdict(list)
             for sighting in self.of(event):
-                own = field_of(sighting, name)
-                table[getattr(own, "value", None)].append(sighting)
+                table[value_of(sighting, name)].append(sighting)
             self._by_field[event, name] = table
         fitting, unknown = table.get(value, []), table.get(None, [])
         if not unknown:
@@ -67,13 +66,8 @@ class Pool:
 
 
 def _fits(key: Key, value: object, sighting: Sighting) -> bool:
-    own = _key_field(sighting, key)
+    own = value_of(sighting, key)
     return own == value or (key == "job" and own is None)
-
-
-def _key_field(sighting: Sighting, key: Key) -> object:
-    """A key is the actor's field, or the capture that overrides it (`step.rank` means the same)."""
-    return getattr(field_of(sighting, key), "value", None)
 
 
 def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
@@ -83,7 +77,8 @@ def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
     keys: dict[tuple[KeyValue, int | None], tuple[tuple[tuple[Key, object], ...], Emitter | None]] = {}
     jobs: dict[object, list[str | None]] = {}
     for trigger in timeline.of(rule.trigger.event):
-        own = tuple((key, _key_field(trigger, key)) for key in rule.keys)
+        # A key is the actor's field, or the capture that overrides it (`step.rank` means the same).
+        own: tuple[tuple[Key, object], ...] = tuple((key, value_of(trigger, key)) for key in rule.keys)
         lone = trigger.emitter if any(value is None and key != "job" for key, value in own) else None
         if (own, lone) not in jobs:
             jobs[own, lone] = _jobs(own, lone, used)

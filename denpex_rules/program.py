@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, field, frozen
 
-from denpex_rules.backend import AhoCorasick, Backend, Hits, checked, choose
+from denpex_rules.backend import AhoCorasick, Backend, Bytes, Hits, Taker, checked, choose
 from denpex_rules.care import CARE, MARKS
 from denpex_rules.codec import MISFITS, make_converter
 from denpex_rules.errors import ProgramError
@@ -158,11 +158,27 @@ class Matcher:
         """What finds them in the first bytes: it is built in no time."""
         return AhoCorasick(self._texts)
 
-    def hits(self, text: bytes) -> Hits:
+    def hits(self, text: Bytes) -> Hits:
         """Return (offset of its last byte, number) of each literal in a text, overlapping ones included, in order of offset."""
+        return self._fitting(len(text)).hits(text)
+
+    def tell(self, text: Bytes, taker: Taker) -> None:
+        """Hand the hits in a text to a taker."""
+        self._fitting(len(text)).tell(text, taker)
+
+    def _fitting(self, size: int) -> Backend:
+        """Return the backend for so many more bytes."""
         if self._read < WORTH:
-            self._read += len(text)
-        return (self._small if self._read < WORTH else self.backend).hits(text)
+            self._read += size
+        return self._small if self._read < WORTH else self.backend
+
+    @cached_property
+    def flags(self) -> bytes:
+        """What each literal says, as bits: 1 it asks for care, 2 it does so where no prefix tells, 4 it announces."""
+        return bytes(
+            care | mark << 1 | bool(places) << 2
+            for care, mark, places in zip(self.care, self.marks, self.announcements, strict=True)
+        )
 
     @cached_property
     def announcements(self) -> tuple[tuple[int, ...], ...]:

@@ -1,33 +1,29 @@
-"""Reads sources into a scan, one after the other or several at once in processes of their own.
+"""Reads sources into a scan, in one process or in several at once.
 
-A process reads whole sources; what a scan keeps of a source travels back, not its lines. The result is the same.
+A process reads whole sources; what a scan keeps of them travels back once, not their lines. The result is the same.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
-from itertools import islice
-from typing import Any, Final
+from itertools import chain
+from operator import attrgetter
+from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.collection import Collection
-from denpex_rules.errors import UsageError
+from denpex_rules.collection import Collection, least, tighter, total
+from denpex_rules.crew import MOST, Crew, Tell, can_fork
 from denpex_rules.judgement import Options
+from denpex_rules.parcel import Parcel, pack, unpack
 from denpex_rules.program import Program
-from denpex_rules.recorder import Size, State
-from denpex_rules.scanner import SourceScanner
+from denpex_rules.recorder import Size
 from denpex_rules.sighting import Part, Scan
-from denpex_rules.sources import Source
+from denpex_rules.sources import CHUNK, Source
 
 WORTH: Final = 16 << 20  # bytes from which on further processes are worth their start
-AHEAD: Final = 2  # sources under way for each process
-
-# Imported where several processes are worth it.
-_FUTURES: Final = "concurrent.futures"
-_PROCESSES: Final = "multiprocessing"
+BATCHES: Final = 16  # of sources for each process, some more where that is uneven
 
 OnRead = Callable[[int, int], None]
 
@@ -38,17 +34,48 @@ def silent(size: int, total: int) -> None:
 
 
 @frozen
-class _Done:
-    """What a process hands back of a source: what is kept of it, and what its stream told."""
+class _Kept:
+    """How much a process keeps of its sources, and how much it lets each of them keep."""
 
-    state: State
-    size: int
-    notes: tuple[str, ...]
-    truncated: bool
-    parts: tuple[Part, ...]
+    kept: Size
+    limit: Size
 
 
 @define
+class _Share:
+    """The sources that one process reads."""
+
+    options: Options
+    collection: Collection
+    tell: Tell  # of bytes that were read
+    _parts: dict[str, tuple[Part, ...]] = field(factory=dict, init=False)
+
+    def read(self, source: Source) -> None:
+        collection, name = self.collection, source.name
+        collection.begin(name, self.options.hinted(source.hints), source.mtime_ns)
+        for chunk in source.open():
+            collection.feed(name, chunk)
+            self.tell(len(chunk))
+        for text in source.notes:
+            collection.note(name, text, truncated=source.truncated)
+        collection.end(name)
+        if source.parts:
+            self._parts[name] = tuple(source.parts)
+
+    def shrink(self, limit: Size) -> _Kept:
+        """Keep no more of each source; return what is kept."""
+        self.collection.shrink(limit)
+        return _Kept(self.collection.kept, self.collection.limit)
+
+    def close(self) -> Scan:
+        taken = self.collection.close()
+        if not self._parts:
+            return taken
+        sources = (evolve(s, parts=self._parts[s.source]) if s.source in self._parts else s for s in taken.sources)
+        return evolve(taken, sources=tuple(sources))
+
+
+@frozen
 class Reading:
     """One scan of many sources.
 
@@ -63,87 +90,109 @@ class Reading:
     options: Options
     jobs: int = 1
     on_read: OnRead = silent
-    _parts: dict[str, tuple[Part, ...]] = field(factory=dict, init=False)
-    _total: int = field(default=0, init=False)
 
     def scan(self, sources: Sequence[Source]) -> Scan:
         """Read all sources. Raises UsageError when a process that reads was killed."""
-        collection = Collection(self.program)
-        self._total = sum(map(_size, sources))
+        size = sum(map(_size, sources))
+        share = self._share(lambda read: self.on_read(read, size))
         jobs = self.jobs or _worthwhile(sources)
         apart = [source for source in sources if jobs > 1 and _is_apart(source)]
-        apart = apart if len(apart) > 1 else []
-        if apart:
-            self._read_apart(collection, apart, min(jobs, len(apart)))
-        taken_apart = set(apart)
+        alone = set(apart) if len(apart) > 1 else set()
         for source in sources:
-            if source not in taken_apart:
-                self._read(collection, source)
-        taken = collection.close()
-        return evolve(taken, sources=tuple(evolve(s, parts=self._parts[s.source]) for s in taken.sources))
+            if source not in alone:
+                share.read(source)
+        return self._together(share, _dealt(apart, jobs), min(jobs, len(apart))) if alone else share.close()
 
-    def _read(self, collection: Collection, source: Source) -> None:
-        collection.begin(source.name, self.options.hinted(source.hints), source.mtime_ns)
-        for chunk in source.open():
-            collection.feed(source.name, chunk)
-            self.on_read(len(chunk), self._total)
-        for text in source.notes:
-            collection.note(source.name, text, truncated=source.truncated)
-        collection.end(source.name)
-        self._parts[source.name] = tuple(source.parts)
+    def _share(self, tell: Tell) -> _Share:
+        return _Share(self.options, Collection(self.program), tell)
 
-    def _read_apart(self, collection: Collection, sources: Sequence[Source], jobs: int) -> None:
-        """Read sources in other processes, large ones first; few are under way at a time."""
-        order = iter(sorted(sources, key=lambda source: -_size(source)))
-        futures: Any = import_module(_FUTURES)
-        waiting: dict[Any, Source] = {}  # by their futures
-        # A forked process has the program and the sources already: neither is sent to it.
-        _WORK.append((self.program, self.options, sources))
+    def _together(self, share: _Share, batches: Sequence[Sequence[Source]], jobs: int) -> Scan:
+        """Read batches of sources in this process and others."""
+        _ = self.program.matcher.backend  # built once, for all processes
+
+        def help_out(numbers: Iterator[int], tell: Tell) -> Callable[[Size | None], _Kept | Parcel]:
+            meter = _Meter(tell)
+            mine = self._share(meter.add)
+            for number in numbers:
+                for source in batches[number]:
+                    mine.read(source)
+                meter.tell()
+            return lambda limit: pack(mine.close()) if limit is None else mine.shrink(limit)
+
+        crew = Crew(jobs - 1, len(batches), help_out, share.tell)
         try:
-            with futures.ProcessPoolExecutor(jobs, mp_context=import_module(_PROCESSES).get_context("fork")) as pool:
-                while True:
-                    for source in islice(order, AHEAD * jobs - len(waiting)):
-                        waiting[pool.submit(_read_one, sources.index(source), collection.limit)] = source
-                    if not waiting:
-                        return
-                    for future in futures.wait(waiting, return_when=futures.FIRST_COMPLETED).done:
-                        self._take(collection, waiting.pop(future), future.result())
-        except futures.BrokenExecutor as error:
-            raise UsageError("a process that read logs was killed; read with --jobs 1 to need less memory") from error
+            for number in crew.batches():
+                for source in batches[number]:
+                    share.read(source)
+            _settle(share, crew)
+            crew.ask(None)
+            scan = share.close()
+            return _united([scan, *map(unpack, crew.answers())])
         finally:
-            _WORK.pop()
-
-    def _take(self, collection: Collection, source: Source, done: _Done) -> None:
-        hints = self.options.hinted(source.hints)
-        collection.adopt(source.name, hints, source.mtime_ns, done.state)
-        for text in done.notes:
-            collection.note(source.name, text, truncated=done.truncated)
-        self._parts[source.name] = done.parts
-        self.on_read(done.size, self._total)
+            crew.end()
 
 
-# What the processes inherit: the program, the options and the sources of the reading that started them.
-_WORK: Final[list[tuple[Program, Options, Sequence[Source]]]] = []
+@define
+class _Meter:
+    """Tells of bytes that were read, but not of every few."""
+
+    _tell: Tell
+    _read: int = 0
+
+    def add(self, size: int) -> None:
+        self._read += size
+        if self._read >= CHUNK:
+            self.tell()
+
+    def tell(self) -> None:
+        self._tell(self._read)
+        self._read = 0
 
 
-def _read_one(number: int, limit: Size) -> _Done:
-    """Read one source in a process of its own."""
-    program, options, sources = _WORK[-1]
-    source = sources[number]
-    scanner = SourceScanner(program, source.name, options.hinted(source.hints), mtime=source.mtime_ns)
-    scanner.shrink(limit)
-    size = 0
-    for chunk in source.open():
-        scanner.feed(chunk)
-        size += len(chunk)
-    scanner.end()
-    return _Done(scanner.state, size, tuple(source.notes), source.truncated, tuple(source.parts))
+def _settle(share: _Share, crew: Crew) -> None:
+    """Let all processes keep as little of each source as one alone would, had it read all of them."""
+    limit = share.collection.limit
+    while True:
+        crew.ask(limit)
+        kept: list[_Kept] = [share.shrink(limit), *crew.answers()]
+        lower = least(*(k.limit for k in kept))
+        if lower == limit:  # in all processes
+            lower = tighter(total(k.kept for k in kept), limit)
+        if lower == limit:
+            return
+        limit = lower
+
+
+def _united(scans: Sequence[Scan]) -> Scan:
+    """Return scans of different sources as one, in the order of their names."""
+    return Scan(
+        tuple(sorted(chain.from_iterable(s.sightings for s in scans), key=attrgetter("emitter.source"))),
+        tuple(sorted(chain.from_iterable(s.sources for s in scans), key=attrgetter("source"))),
+        tuple(sorted(chain.from_iterable(s.errors for s in scans), key=attrgetter("emitter.source"))),
+    )
+
+
+def _dealt(sources: Sequence[Source], jobs: int) -> list[list[Source]]:
+    """Return sources in batches, large ones first: a large source is one of its own, tiny ones come many together."""
+    parts = min(BATCHES * jobs, MOST // 3)  # by bytes twice as many at most, by numbers as many again
+    most = sum(map(_size, sources)) / parts
+    number = -(-len(sources) // parts)
+    batches: list[list[Source]] = []
+    room = 0.0
+    for source in sorted(sources, key=_size, reverse=True):
+        size = _size(source)
+        if not batches or size > room or len(batches[-1]) == number:
+            batches.append([])
+            room = most
+        batches[-1].append(source)
+        room -= size
+    return batches
 
 
 def _worthwhile(sources: Sequence[Source]) -> int:
     """Return how many processes are worth their start."""
     apart = [source for source in sources if _is_apart(source)]
-    if sum(map(_size, apart)) < WORTH or "fork" not in import_module(_PROCESSES).get_all_start_methods():
+    if sum(map(_size, apart)) < WORTH or not can_fork():
         return 1
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, len(apart))
 

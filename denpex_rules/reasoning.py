@@ -23,8 +23,9 @@ from denpex_rules.notation import blame_text, clause_text
 from denpex_rules.relate import Node, relation
 from denpex_rules.report import LISTED, clause_result, evidence, identity
 from denpex_rules.rule import PROGRESS
+from denpex_rules.series import in_order
 from denpex_rules.sighting import Sighting
-from denpex_rules.timeline import Point, in_order, point_of
+from denpex_rules.timeline import Point, point_of
 
 SHOWN: Final = 3  # records of one rule's step in the timeline; of the rest the incident's evidence holds more
 WITNESSES: Final = 8  # ranks whose last progress is shown

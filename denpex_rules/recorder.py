@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import frozen
 
@@ -19,7 +19,7 @@ from denpex_rules.lines import LINE_LIMIT, LineSplitter, PhysicalLine
 from denpex_rules.pattern import Hit
 from denpex_rules.program import Program
 from denpex_rules.record import Hints, Line
-from denpex_rules.retain import Errors, Kept, Marked, Shelf
+from denpex_rules.retain import Errors, Found, Kept, Marked, Shelf
 from denpex_rules.rule import SEVERITIES
 from denpex_rules.sighting import MAX_RUNS, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 
@@ -37,6 +37,41 @@ _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _NO_HITS: Final[Mapping[int, int]] = {}
 
 
+class Ahead(Protocol):
+    """Lines that were taken elsewhere and are known there only."""
+
+    @property
+    def size(self) -> Size:
+        """How much more will be kept of the source for them."""
+
+    def settle(self, label: str) -> None:
+        """Hand over what is known of one emitter: another line of it is about to be placed."""
+
+    def settle_marks(self) -> None:
+        """Hand over all marked lines but the last of each emitter."""
+
+    def settle_all(self) -> None:
+        """Hand over everything."""
+
+
+class NoneAhead:
+    """There are no such lines."""
+
+    @property
+    def size(self) -> Size:
+        """Nothing."""
+        return Size(0, 0, 0)
+
+    def settle(self, label: str) -> None:
+        """Do nothing."""
+
+    def settle_marks(self) -> None:
+        """Do nothing."""
+
+    def settle_all(self) -> None:
+        """Do nothing."""
+
+
 class Recorder:
     """Makes records of the lines of one source, and keeps what they tell."""
 
@@ -46,6 +81,7 @@ class Recorder:
         self._source = source
         self.state = state
         self._read = read
+        self.ahead: Ahead = NoneAhead()
         self._templates: dict[bytes, str] = {}
 
     def scan(self, mtime: int | None) -> Scan:
@@ -93,6 +129,7 @@ class Recorder:
         if piece.number <= SAMPLE_LINES:
             state.layouts[line.layout] += 1
         emitter = state.emitter(state.followers.owner(line, self.label(line)))
+        self.ahead.settle(emitter.label)
         if emitter.label == AGENT:
             self.hand_over()
         if emitter.tail is not None and not (line.head and line.instant.known):
@@ -151,6 +188,7 @@ class Recorder:
 
     def finish_all(self) -> None:
         """Finish the records of all emitters."""
+        self.ahead.settle_all()
         for emitter in tuple(self.state.emitters.values()):
             self.finish(emitter)
         if AGENT in self.state.emitters:
@@ -188,7 +226,13 @@ class Recorder:
                     sighting = self._sighting(place, hit, record, row, emitter.label_of(record.pieces[row]))
                     when = record.when(row)
                     gap = None if isinstance(when, Instant) else when
-                    self.state.shelf.add(Kept(sighting, gap), sighting.event, emitter.label)
+                    self._keep(Kept(sighting, gap), sighting.event, emitter.label)
+
+    def _keep(self, found: Found, event: str, label: str) -> None:
+        shelf = self.state.shelf
+        if self.ahead.size.sightings >= shelf.quota:  # every row will keep fewer: all marks must be known before
+            self.ahead.settle_marks()
+        shelf.add(found, event, label)
 
     def _forget(self, emitter: Speaker) -> None:
         """Drop the lines of an emitter's record."""
@@ -242,10 +286,23 @@ class Recorder:
     def mark(self, tail: Marked, label: str) -> None:
         """Keep the events that a plain line shows, and count it where it is an error."""
         for place in tail.places:
-            self.state.shelf.add(tail, self._matcher.events[place].id, label)
-        if tail.bad and not self.state.errors.known(template := self._template(tail), tail.number):
+            self.mark_event(tail, place, label)
+        if tail.bad:
+            self.mark_error(tail, label)
+
+    def mark_event(self, tail: Marked, place: int, label: str) -> str:
+        """Keep one event that a plain line shows, and return its id."""
+        event = self._matcher.events[place].id
+        self._keep(tail, event, label)
+        return event
+
+    def mark_error(self, tail: Marked, label: str) -> str:
+        """Count a plain line that is an error, and return its template."""
+        template = self._template(tail)
+        if not self.state.errors.known(template, tail.number):
             record = self._alone(tail)
             self._keep_error(record, 0, label, template, shown(record.text))
+        return template
 
     def _template(self, tail: Marked) -> str:
         """Return the template of a plain line that is an error: the same for all that differ only in digits."""
@@ -255,7 +312,7 @@ class Recorder:
             template = shape(shown(self._alone(tail).text))
             if len(self._templates) >= TEMPLATES:
                 self._templates.clear()
-            if b"0x" not in form and b"0X" not in form:  # a number is hexadecimal by a digit of its own
+            if digits_alike(form):
                 self._templates[form] = template
         return template
 
@@ -293,10 +350,12 @@ class Recorder:
     @property
     def size(self) -> Size:
         """How much is kept of the source."""
-        return Size(self.state.shelf.kept, len(self.state.errors), self.state.runs)
+        ahead = self.ahead.size
+        return Size(self.state.shelf.kept + ahead.sightings, len(self.state.errors), self.state.runs + ahead.runs)
 
     def shrink(self, limit: Size) -> None:
         """Keep at most so many sightings of each event and emitter, error records, and runs of each emitter, now and later."""
+        self.ahead.settle_all()
         state = self.state
         state.shelf.shrink(limit.sightings)
         state.errors.shrink(limit.errors)
@@ -334,6 +393,11 @@ class Size:
     sightings: int
     errors: int
     runs: int
+
+
+def digits_alike(text: bytes) -> bool:
+    """Whether all lines that differ from this one only in digits have one template: a number may be hexadecimal by a digit."""
+    return b"0x" not in text and b"0X" not in text
 
 
 def _note(hits: dict[int, int], announced: Iterable[tuple[int, int]]) -> None:
@@ -374,6 +438,11 @@ class State:
             key = OTHERS if crowd else label
             found = self.emitters.setdefault(key, Speaker(key, crowd=crowd))
         return found
+
+    def crowds(self, label: str) -> bool:
+        """Whether an emitter with this label is not told apart, or would not be."""
+        found = self.emitters.get(label)
+        return len(self.emitters) >= LABELS if found is None else found.crowd
 
     def bounds(self) -> list[str]:
         """Say where a bound was reached."""

@@ -7,6 +7,7 @@ so what is kept refers to a `Gap` that is closed when that stamp arrives.
 from __future__ import annotations
 
 import copy
+import sys
 from collections import Counter, deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -91,6 +92,19 @@ class Marked:
 Found = Kept[Sighting] | Marked
 
 
+@frozen
+class More:
+    """The newest marked lines of one event and emitter, collected elsewhere.
+
+    `dropped` counts older ones that had no room there; they all lie in `span`, where they have `one_clock`.
+    """
+
+    marks: list[Marked]
+    dropped: int = 0
+    span: Instant = UNKNOWN
+    one_clock: bool = True
+
+
 class Row:
     """Keeps the first and the newest of what is added, at most `limit`; of what it drops, how many and when.
 
@@ -142,6 +156,35 @@ class Row:
             self.drop(one)
         self._room, self._first, self._newest = head, kept[:head], deque(kept[head:], maxlen=tail)
 
+    @property
+    def room(self) -> tuple[int, int] | None:
+        """How many of the newest are kept at most, and how many by now; None while the first ones are not complete."""
+        return (self._newest.maxlen or 0, len(self._newest)) if len(self._first) >= self._room else None
+
+    def extend(self, more: More) -> int:
+        """Add marked lines that were collected elsewhere, as `add` of each would. Returns by how many the row grew."""
+        newest = self._newest
+        before = len(newest)
+        for _ in range(min(before, max(0, before + more.dropped + len(more.marks) - (newest.maxlen or 0)))):
+            self.drop(newest.popleft())
+        if more.dropped:
+            self._drop_all(more)
+        for mark in more.marks:
+            self.add(mark)
+        return len(newest) - before
+
+    def _drop_all(self, more: More) -> None:
+        """Count several that are not kept, of which the lowest and the highest second are known."""
+        if not self.count:
+            self._one = more.span
+        self.count += more.dropped
+        self._last = UNKNOWN
+        if more.one_clock and more.span.comparable(self._one):
+            self._lo = min(self._lo, more.span.lo)
+            self._hi = max(self._hi, more.span.hi)
+        else:
+            self._one = UNKNOWN
+
     def drop(self, kept: Found) -> None:
         """Count one that is not kept."""
         instant = kept.instant if isinstance(kept, Marked) else whole_seconds(kept.resolved().instant)
@@ -189,6 +232,22 @@ class Shelf:
         self.kept += row.add(kept)
         while self.kept > PER_SOURCE and self._limit > FEWEST:
             self.shrink(self._limit // 2)
+
+    def extend(self, more: More, event: str, label: str) -> None:
+        """Add marked lines of an event and emitter that has a row, as `add` of each would."""
+        self.kept += self._rows[event, label].extend(more)
+        while self.kept > PER_SOURCE and self._limit > FEWEST:
+            self.shrink(self._limit // 2)
+
+    def room(self, event: str, label: str) -> tuple[int, int] | None:
+        """Return how many more lines of a row are kept at most and by now; None where each must be added by itself."""
+        row = self._rows.get((event, label))
+        return row.room if row is not None else None
+
+    @property
+    def quota(self) -> int:
+        """How many more can be kept before every row must keep fewer."""
+        return PER_SOURCE - self.kept if self._limit > FEWEST else sys.maxsize
 
     def _has_room(self, event: str) -> bool:
         """Whether one more emitter of an event gets a row: no event takes all of them, none is left without."""
@@ -238,6 +297,15 @@ class Errors:
             self.dropped += 1
             return True
         return False
+
+    def first(self, template: str) -> int | None:
+        """Return the line of the kept record of a shape, None where none is kept."""
+        kept = self._first.get(template)
+        return kept.item.line if kept is not None else None
+
+    def count(self, template: str, records: int) -> None:
+        """Count further records of a shape that is kept, behind the kept one."""
+        self._counts[template] += records
 
     def add(self, kept: Kept[ErrorLine]) -> None:
         """Keep the first record of a shape."""

@@ -6,6 +6,7 @@ Units: durations and spans are ns. Ranges are closed unless a docstring says hal
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final, Literal
 
 import attrs
@@ -321,7 +322,7 @@ class Rule:
     references: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, eq=False)
 
-    @property
+    @cached_property
     def required(self) -> tuple[Step, ...]:
         """The required steps in written order; the first is the trigger."""
         return tuple(s for s in self.steps if s.verb == "require")
@@ -332,12 +333,12 @@ class Rule:
         named = [s.event for s in self.steps if s.event != SILENCE]
         return tuple(dict.fromkeys([*named, *(one.event for one in self.onset if isinstance(one, LookUp))]))
 
-    @property
+    @cached_property
     def trigger(self) -> Step:
         """The step that starts the fingerprint: the first required one."""
         return self.required[0]
 
-    @property
+    @cached_property
     def qualified(self) -> str:
         """`pack:path`, as reports show it."""
         return f"{self.pack}:{self.id}"

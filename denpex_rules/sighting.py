@@ -68,7 +68,7 @@ class Actor:
 NOBODY: Final = Actor()
 
 
-@frozen
+@frozen(cache_hash=True)  # it is the key of most tables
 class Emitter:
     """One process's one stream as far as the lines tell: the largest unit within which line order is proof.
 
@@ -104,6 +104,23 @@ class Sighting:
     def source(self) -> str:
         """The file that the record stands in."""
         return self.emitter.source
+
+    def placed(self, instant: Instant, actor: Actor) -> Sighting:
+        """Return the sighting with another instant and actor."""
+        return Sighting(
+            self.event,
+            self.emitter,
+            self.ordinal,
+            self.line,
+            self.start,
+            self.end,
+            instant,
+            actor,
+            self.fields,
+            self.kind,
+            self.severity,
+            self.text,
+        )
 
 
 TEXT_LIMIT: Final = 1000

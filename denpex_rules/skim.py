@@ -7,12 +7,14 @@ decided by a look-up: it shows nothing, or is marked with what it shows and read
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
 from attrs import frozen
 
-from denpex_rules.forms import SHAPES, Form, Forms, shape
+from denpex_rules.backend import Hits
+from denpex_rules.care import GLUED
+from denpex_rules.forms import SHAPES, Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
 
@@ -41,7 +43,7 @@ class Screen:
         self._matcher = matcher
         self._forms = forms
         self._peel = peel
-        self._answers: dict[tuple[Form, bytes], Places | None] = {}
+        self._answers: dict[tuple[Hashable, bytes], Places | None] = {}
 
     def look(self, block: bytes) -> Screened:
         """Look at whole lines."""
@@ -52,19 +54,29 @@ class Screen:
         start = end = 0  # of the line that the hits stand in
         places: set[int] = set()
         cares: list[tuple[int, bool]] = []
-        for offset, number in self._matcher.hits(block):
+        for offset, number in self._hits(block):
             if offset >= end:
                 if places or cares:
                     self._decide(block, (start, end), places, cares, Screened(full, marks))
                     places, cares = set(), []
                 start = block.rfind(b"\n", 0, offset) + 1
                 end = block.find(b"\n", offset) + 1
+            if number == _GLUE:
+                cares.append((offset, True))
+                continue
             places.update(announce[number])
             if (care[number] or mark[number]) and offset - start >= shortest:
                 cares.append((offset, care[number]))
         if places or cares:
             self._decide(block, (start, end), places, cares, Screened(full, marks))
         return Screened(full, marks)
+
+    def _hits(self, block: bytes) -> Hits:
+        """Return the hits of all literals, and of a text that asks for care in the midst of a line."""
+        hits = self._matcher.hits(block)
+        if block.count(GLUED) == block.count(b"\n" + GLUED) + block.startswith(GLUED):
+            return hits
+        return sorted([*hits, *((found.end() - 1, _GLUE) for found in _GLUES.finditer(block))])
 
     def _decide(self, block: bytes, line: tuple[int, int], places: set[int], cares: list[tuple[int, bool]], into: Screened) -> None:
         """Decide about a line in which texts stand that announce events, or that ask for care at these offsets."""
@@ -79,28 +91,46 @@ class Screen:
                 return
         if not places:
             return
-        raw = block[start : end - 1]
-        seeing = self._seeing(raw, places)
-        answer = self._answer((form, shape(block[body:end])), raw, places.difference(seeing))
-        if seeing and answer is not FULL:
-            more = self._shown(raw, seeing)
-            answer = FULL if more is FULL else tuple(sorted((*answer, *more)))
+        answer = self.answer(form, block[start : end - 1], block[body:end], places)
         if answer is FULL:
             into.full.append(line)
         elif answer:
             into.marks[start] = answer
+
+    def answer(self, form: Hashable, raw: bytes, message: bytes, places: set[int]) -> Places | None:
+        """Return the events that a plain line shows; FULL where it must be read to tell.
+
+        Args:
+            form: its form.
+            raw: the line without its newline.
+            message: the line behind its prefix, with its newline.
+            places: the events that texts in it announce.
+        """
+        seeing = self._seeing(raw, places)
+        answer = self._answer((form, shape(message)), raw, places.difference(seeing))
+        if seeing and answer is not FULL:
+            more = self._shown(raw, seeing)
+            answer = FULL if more is FULL else tuple(sorted((*answer, *more)))
+        return answer
+
+    def is_general(self, raw: bytes, message: bytes, places: set[int]) -> bool:
+        """Whether the answer for a plain line holds for all lines of its form and shape; the arguments are those of `answer`."""
+        seeing, pattern = self._matcher.seeing, self._matcher.pattern
+        return not huge(message) and not any(
+            place in seeing and pattern(place).may_match_others(raw, seeing[place]) for place in places
+        )
 
     def _seeing(self, raw: bytes, places: set[int]) -> list[int]:
         """Return the events that digits may decide on this very line: one of their alternatives that see them may match."""
         seeing, pattern = self._matcher.seeing, self._matcher.pattern
         return [place for place in places if place in seeing and pattern(place).may_match(raw, seeing[place])]
 
-    def _answer(self, key: tuple[Form, bytes], raw: bytes, places: set[int]) -> Places | None:
+    def _answer(self, key: tuple[Hashable, bytes], raw: bytes, places: set[int]) -> Places | None:
         """Return the events that a plain line shows; FULL where it must be read to tell."""
         found = self._answers.get(key, ())
         if found or key in self._answers:
             return found
-        if _HUGE.search(key[1]):
+        if huge(key[1]):
             return FULL
         if len(self._answers) >= SHAPES:
             self._answers.clear()
@@ -121,5 +151,12 @@ class Screen:
         return tuple(found)
 
 
+def huge(message: bytes) -> bool:
+    """Whether a message has an exponent with which a number may be none that a float can hold: other digits may tell more."""
+    return _HUGE.search(shape(message)) is not None
+
+
 _HUGE: Final = re.compile(rb"[eE][+-]?000")  # an exponent with which a number may be none that a float can hold
 _RETURN: Final = ord("\r")
+_GLUE: Final = -1  # in place of the number of a literal
+_GLUES: Final = re.compile(rb"(?<=[^\n])" + re.escape(GLUED))

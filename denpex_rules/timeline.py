@@ -7,23 +7,22 @@ their place in a file decides only within one emitter.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from attrs import Factory, define, evolve, frozen
 
 from denpex_rules import topology as who
 from denpex_rules import uptime
-from denpex_rules.calendar import EVEN, Calendar, ClockKey, Clocks, Resolver
+from denpex_rules.calendar import EVEN, Calendar, ClockKey, Clocks
 from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_time, order
-from denpex_rules.rule import RESTART, Kind
+from denpex_rules.resolution import COLLECTED, Resolution, in_attempts
+from denpex_rules.rule import Kind
+from denpex_rules.series import Series, series
 from denpex_rules.sighting import Activity, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 from denpex_rules.topology import Topology
-from denpex_rules.values import Value
-
-# Rank and agent logs of a job are collected in one go, so the last line of any of them shows how far all of them reach.
-COLLECTED: frozenset[Kind] = frozenset({"rank", "agent"})
 
 
 @frozen
@@ -76,28 +75,6 @@ def point_of(sighting: Sighting) -> Point:
     return Point(sighting.instant, sighting.actor.host, sighting.emitter, sighting.ordinal, sighting.actor.rank)
 
 
-def in_order(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """Return sightings in canonical order: by time, then by what their emitters say, then by line order within an emitter.
-
-    The place in a file decides only within one emitter and between records that nothing else tells apart.
-    """
-    groups: dict[tuple[bool, int, int], dict[Emitter, list[Sighting]]] = defaultdict(lambda: defaultdict(list))
-    for sighting in sightings:
-        instant = sighting.instant
-        groups[not instant.known, instant.lo, instant.hi][sighting.emitter].append(sighting)
-    ordered: list[Sighting] = []
-    for _, emitters in sorted(groups.items()):
-        lines = [sorted(found, key=lambda s: (s.ordinal, s.start, s.event)) for found in emitters.values()]
-        for found in sorted(lines, key=lambda found: _emitter_key(found[0])):
-            ordered.extend(found)
-    return ordered
-
-
-def _emitter_key(first: Sighting) -> tuple[object, ...]:
-    rank, host = first.actor.rank, first.actor.host
-    return (rank is None, rank or 0, host is None, host or "", first.text, first.source, first.emitter.label)
-
-
 @frozen
 class Presence:
     """One emitter's resolved activity: runs in ns, and how far its log reaches (closed interval, None: nothing timed)."""
@@ -118,7 +95,6 @@ class Timeline:
 
     topology: Topology
     skew: int
-    sightings: tuple[Sighting, ...]
     presences: tuple[Presence, ...]
     sources: Mapping[str, SourceCoverage]
     notes: tuple[str, ...] = ()
@@ -126,22 +102,27 @@ class Timeline:
     until: int | None = None  # ns UTC up to which every source was read, when the caller knows it
     errors: tuple[ErrorLine, ...] = ()
     clocks: Clocks = EVEN
-    _by_event: dict[str, tuple[Sighting, ...]] = Factory(dict)
+    _series: Series = Factory(lambda: Series({}))
 
     @cached_property
     def jobs(self) -> frozenset[str]:
         """The jobs that any line or file names."""
-        named = {s.actor.job for s in self.sightings} | {p.activity.actor.job for p in self.presences}
+        named = {s.actor.job for s in self._series.raw} | {p.activity.actor.job for p in self.presences}
         return frozenset(j for j in named if j is not None)
 
     def of(self, event: str) -> tuple[Sighting, ...]:
         """Return an event's sightings in canonical order, each record once."""
-        return self._by_event.get(event, ())
+        return self._series.of(event)
+
+    @property
+    def sightings(self) -> Iterable[Sighting]:
+        """All sightings, event by event, as `of` gives them."""
+        return self._series
 
     @property
     def events(self) -> Iterable[str]:
         """The ids of the events that were seen."""
-        return self._by_event.keys()
+        return self._series.events
 
     # ---- order
 
@@ -227,9 +208,14 @@ class Timeline:
 
     def present(self, kind: Kind | None = None, rank: int | None = None, host: str | None = None) -> tuple[Presence, ...]:
         """Return the emitters of a kind (unknown kinds count as rank logs), rank and host."""
-        found = self.presences
         if rank is not None:
             found = self._of_rank.get(rank, ())
+        elif host is not None:
+            found = self._of_host.get(host, ())
+        elif kind is not None:
+            return self._of_kind.get(kind, ())
+        else:
+            return self.presences
         return tuple(
             p
             for p in found
@@ -237,12 +223,16 @@ class Timeline:
         )
 
     @cached_property
-    def _of_rank(self) -> Mapping[int, tuple[Presence, ...]]:
-        table: dict[int, list[Presence]] = defaultdict(list)
-        for presence in self.presences:
-            if presence.activity.actor.rank is not None:
-                table[presence.activity.actor.rank].append(presence)
-        return {rank: tuple(found) for rank, found in table.items()}
+    def _of_rank(self) -> Mapping[int | None, tuple[Presence, ...]]:
+        return _grouped(self.presences, lambda p: p.activity.actor.rank)
+
+    @cached_property
+    def _of_host(self) -> Mapping[str | None, tuple[Presence, ...]]:
+        return _grouped(self.presences, lambda p: p.activity.actor.host)
+
+    @cached_property
+    def _of_kind(self) -> Mapping[Kind, tuple[Presence, ...]]:
+        return _grouped(self.presences, lambda p: p.activity.kind or "rank")
 
     def locate(self, source: str, line: int, start: int, end: int) -> tuple[str, int, tuple[int, int]]:
         """Return the file, line and byte range in it of a place in a source: of a rotated log the part that holds it."""
@@ -268,16 +258,21 @@ class Timeline:
         source = self.sources.get(emitter.source)
         if source is None or not source.evicted:
             return False
-        spans = (span for label in (None, emitter.label) for span in self._drops.get((emitter.source, event, label), ()))
-        return not source.dropped or any(self._may_touch(span, lo, hi, frame) for span in spans)
+        if not source.dropped:
+            return True
+        drops = self._drops.get(event)
+        if drops is None:
+            return False
+        spans = (span for label in (None, emitter.label) for span in drops.get((emitter.source, label), ()))
+        return any(self._may_touch(span, lo, hi, frame) for span in spans)
 
     @cached_property
-    def _drops(self) -> Mapping[tuple[str, str, str | None], list[Instant]]:
-        """The spans of what was dropped, by source, event and label."""
-        table: dict[tuple[str, str, str | None], list[Instant]] = defaultdict(list)
+    def _drops(self) -> Mapping[str, Mapping[tuple[str, str | None], list[Instant]]]:
+        """The spans of what was dropped, by event, and there by source and label."""
+        table: dict[str, dict[tuple[str, str | None], list[Instant]]] = defaultdict(lambda: defaultdict(list))
         for source in self.sources.values():
             for one in source.dropped:
-                table[source.source, one.event, one.label].append(one.instant)
+                table[one.event][source.source, one.label].append(one.instant)
         return table
 
     def _may_touch(self, span: Instant, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
@@ -299,6 +294,16 @@ class Timeline:
     def untimed(self) -> bool:
         """Whether no line of any source carries a time."""
         return not any(p.timed for p in self.presences)
+
+
+_Key = TypeVar("_Key")
+
+
+def _grouped(presences: Iterable[Presence], key: Callable[[Presence], _Key]) -> Mapping[_Key, tuple[Presence, ...]]:
+    table: dict[_Key, list[Presence]] = defaultdict(list)
+    for presence in presences:
+        table[key(presence)].append(presence)
+    return {value: tuple(found) for value, found in table.items()}
 
 
 def _collected(activity: Activity) -> bool:
@@ -332,17 +337,19 @@ def build(
     activities = [a for s in scan.sources for a in s.activities]
     topology = who.build(scan.sightings, activities, identities)
     resolver = calendar.resolver(scan)
-    resolved = [_resolve(s, topology, resolver, job) for s in scan.sightings]
+    resolution = Resolution(topology, resolver, job)
+    resolved = [resolution.sighting(s) for s in scan.sightings]
     joined = uptime.origins(resolved, lambda instant, s: resolver.resolve(instant, s.source, s.actor.host))
     if joined:
         resolver.join_uptime(joined)
-        resolved = [_resolve(s, topology, resolver, job) for s in scan.sightings]
-    sightings = _in_attempts(resolved)
-    presences = [_presence(a, topology, resolver, job) for a in activities]
-    errors = tuple(_resolve_error(e, topology, resolver) for e in scan.errors)
+        resolution = Resolution(topology, resolver, job)
+        resolved = [resolution.sighting(s) for s in scan.sightings]
+    activities = [resolution.activity(a) for a in activities]
+    errors = tuple(resolution.error(e) for e in scan.errors)
+    read = resolution.sources(scan.sources, activities)
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()), *calendar.clocks.notes)
-    read = [_resolve_dropped(s, presences, resolver) for s in scan.sources]
-    made = assemble(topology, skew, sightings, presences, read, notes=notes, assumed=resolver.assumed)
+    presences = map(presence_of, activities)
+    made = assemble(topology, skew, in_attempts(resolved), presences, read, notes=notes, assumed=resolver.assumed)
     return evolve(made, until=until, errors=errors, clocks=calendar.clocks)
 
 
@@ -357,67 +364,9 @@ def assemble(
     assumed: frozenset[str] = frozenset(),
 ) -> Timeline:
     """Return the timeline of sightings and presences whose clocks and actors are resolved already."""
-    by_event = _index_by_event(_originals(sightings))
-    unique = tuple(s for found in by_event.values() for s in found)
     by_source = {s.source: s for s in sorted(sources, key=lambda s: s.source)}
     placed = tuple(sorted(presences, key=lambda p: (p.activity.emitter.source, p.activity.emitter.label)))
-    return Timeline(topology, skew, unique, placed, by_source, notes, assumed, by_event=by_event)
-
-
-def _resolve(sighting: Sighting, topology: Topology, resolver: Resolver, job: str | None) -> Sighting:
-    printer = topology.resolve(sighting.actor, sighting.emitter)
-    actor = topology.resolve(who.claim_of(evolve(sighting, actor=printer)), sighting.emitter)
-    if job is not None:
-        actor = evolve(actor, job=job)
-    instant = resolver.resolve(sighting.instant, sighting.source, printer.host)
-    return evolve(sighting, actor=actor, instant=instant)
-
-
-def _in_attempts(sightings: Sequence[Sighting]) -> list[Sighting]:
-    """Give what a launcher's console shows the attempt that it is of: the launcher says when it starts the next one.
-
-    A restart tells its number by the attempts that are left. Only ranks and the launcher itself have attempts.
-    """
-    restarts: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for sighting in sightings:
-        left, most = sighting.fields.get("left"), sighting.fields.get("all")
-        if sighting.event.endswith(RESTART) and isinstance(left, int) and isinstance(most, int) and left <= most:
-            restarts[sighting.source].append((sighting.line, most - left + 1))
-
-    def placed(sighting: Sighting) -> Sighting:
-        turns = restarts.get(sighting.source)
-        if not turns or sighting.actor.attempt is not None or (sighting.kind or "rank") not in COLLECTED:
-            return sighting
-        begun = bisect_left(turns, sighting.line, key=lambda turn: turn[0])
-        attempt = turns[begun - 1][1] if begun else turns[0][1] - 1
-        return evolve(sighting, actor=evolve(sighting.actor, attempt=attempt))
-
-    for turns in restarts.values():
-        turns.sort()
-    return [placed(s) for s in sightings]
-
-
-def _resolve_error(error: ErrorLine, topology: Topology, resolver: Resolver) -> ErrorLine:
-    actor = topology.resolve(error.actor, error.emitter)
-    return evolve(error, actor=actor, instant=resolver.resolve(error.instant, error.emitter.source, actor.host))
-
-
-def _resolve_dropped(source: SourceCoverage, presences: Iterable[Presence], resolver: Resolver) -> SourceCoverage:
-    if not source.dropped:
-        return source
-    hosts = {p.activity.emitter.label: p.activity.actor.host for p in presences if p.activity.emitter.source == source.source}
-    resolved = (evolve(d, instant=resolver.resolve(d.instant, source.source, hosts.get(d.label or ""))) for d in source.dropped)
-    return evolve(source, dropped=tuple(resolved))
-
-
-def _presence(activity: Activity, topology: Topology, resolver: Resolver, job: str | None) -> Presence:
-    actor = topology.resolve(activity.actor, activity.emitter)
-    if job is not None:
-        actor = evolve(actor, job=job)
-    source = activity.emitter.source
-    resolved = [resolver.resolve(evolve(activity.frame, lo=lo, hi=hi), source, actor.host) for lo, hi in activity.runs]
-    frame = resolver.resolve(activity.frame, source, actor.host)
-    return presence_of(evolve(activity, actor=actor, runs=tuple((i.lo, i.hi) for i in resolved), frame=frame))
+    return Timeline(topology, skew, placed, by_source, notes, assumed, series=series(sightings))
 
 
 def presence_of(activity: Activity) -> Presence:
@@ -425,67 +374,3 @@ def presence_of(activity: Activity) -> Presence:
     if not activity.runs:
         return Presence(activity, None, None)
     return Presence(activity, activity.runs[0][0], max(hi for _, hi in activity.runs))
-
-
-def _index_by_event(sightings: Iterable[Sighting]) -> dict[str, tuple[Sighting, ...]]:
-    by_event: dict[str, list[Sighting]] = defaultdict(list)
-    for sighting in sightings:
-        by_event[sighting.event].append(sighting)
-    return {event: tuple(in_order(_once(found))) for event, found in sorted(by_event.items())}
-
-
-def _originals(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
-    """Drop whole copies of a stream: a launcher tees a rank's output into its own log and into the rank's file.
-
-    An emitter is a copy when it speaks for the same rank as another one and all that it shows, the other shows too. Keeping only
-    one of them keeps line order as proof between all sightings of that rank.
-    """
-    streams: dict[_Stream, list[Sighting]] = defaultdict(list)
-    for sighting in sightings:
-        streams[sighting.emitter, sighting.actor.attempt].append(sighting)
-    by_rank: dict[int, list[tuple[_Stream, Counter[object]]]] = defaultdict(list)
-    for stream, found in streams.items():
-        ranks = {s.actor.rank for s in found}
-        if len(ranks) == 1 and (rank := ranks.pop()) is not None:
-            by_rank[rank].append((stream, Counter(_content(s) for s in found)))
-    copies: set[_Stream] = set()
-    for alike in by_rank.values():
-        alike.sort(key=lambda one: (-one[1].total(), one[0][0].source, one[0][0].label, one[0][1] or 0))
-        for i, (stream, content) in enumerate(alike):
-            kept = (other for one, other in alike[:i] if one not in copies and _may_be_copies(streams[stream], streams[one]))
-            if any(content <= other for other in kept):
-                copies.add(stream)
-    for stream, found in streams.items():
-        if stream not in copies:
-            yield from found
-
-
-_Stream = tuple[Emitter, int | None]  # what an emitter said in one attempt
-
-
-def _may_be_copies(a: list[Sighting], b: list[Sighting]) -> bool:
-    """Whether two streams of one rank stand in different files and name no different jobs or attempts."""
-    one, two = a[0].actor, b[0].actor
-    jobs = one.job is None or two.job is None or one.job == two.job
-    attempts = one.attempt is None or two.attempt is None or one.attempt == two.attempt
-    return a[0].source != b[0].source and jobs and attempts
-
-
-def _content(sighting: Sighting) -> object:
-    return (sighting.event, sighting.instant, tuple(sorted(sighting.fields.items())), sighting.text)
-
-
-def _once(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
-    """Drop copies: a line that was tee'd into two files is one record; the same line twice in one file is two.
-
-    Untimed lines are kept, nothing proves them equal.
-    """
-    copies: dict[tuple[object, ...], dict[Emitter, list[Sighting]]] = defaultdict(lambda: defaultdict(list))
-    for sighting in sightings:
-        if not sighting.instant.known:
-            yield sighting
-            continue
-        fields: tuple[tuple[str, Value], ...] = tuple(sorted(sighting.fields.items()))
-        copies[sighting.actor, sighting.instant, fields, sighting.text][sighting.emitter].append(sighting)
-    for emitters in copies.values():
-        yield from min(emitters.items(), key=lambda item: (-len(item[1]), item[0].source, item[0].label))[1]

@@ -7,10 +7,11 @@ group rank and a local rank are never mixed: a local rank becomes a global one o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import Factory, define, evolve, frozen
 
+from denpex_rules.rule import Kind
 from denpex_rules.sighting import NOBODY, Activity, Actor, Emitter, Sighting
 from denpex_rules.values import Value
 
@@ -45,9 +46,9 @@ class _Join:
         return next(iter(values)) if len(values) == 1 else None
 
     def conflicts(self) -> Iterable[Conflict]:
-        for key, values in sorted(self.claims.items(), key=lambda item: str(item[0])):
-            if len(values) > 1:
-                yield Conflict(f"{self.name} {' '.join(map(str, key))}", tuple(sorted(map(str, values))))
+        several = [(key, values) for key, values in self.claims.items() if len(values) > 1]
+        for key, values in sorted(several, key=lambda item: str(item[0])):
+            yield Conflict(f"{self.name} {' '.join(map(str, key))}", tuple(sorted(map(str, values))))
 
 
 @define
@@ -137,7 +138,7 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
     topology = Topology()
     sightings, activities = tuple(sightings), tuple(activities)
     telling = [s for s in sightings if s.event in identities]
-    own = [(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]
+    own = list(dict.fromkeys([(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]))
     numbered = _numbered(own)
     worlds = {w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000}
     groups = {w for w in worlds if w == max(worlds) and _only_groups([s for s in telling if s.fields.get("world") == w], numbered)}
@@ -150,7 +151,7 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
         _learn(topology, actor)
     for activity in activities:
         topology._rank_of_emitter.claim((activity.emitter.source, activity.emitter.label), activity.actor.rank)
-    agents = _agents(sightings, activities)
+    agents = _agents(sightings, own)
     _number_spaces(topology, claims, own, agents)
     _place_spaces(topology, claims, agents)
     resolved = [topology.resolve(actor, emitter) for emitter, actor in claims]
@@ -210,7 +211,13 @@ def _communicators(
 
 def claim_of(sighting: Sighting) -> Actor:
     """Return who a sighting speaks about: its captures named like actor fields, else its record's actor."""
-    fields: Mapping[str, Value] = sighting.fields
+    return subject_of(sighting.actor, sighting.fields, sighting.kind)
+
+
+def subject_of(printer: Actor, fields: Mapping[str, Value], kind: Kind | None) -> Actor:
+    """Return who a line with these captures speaks about: the printer itself where they name nobody."""
+    if _NAMING.isdisjoint(fields):
+        return printer
     named = Actor(
         rank=_number(fields.get("rank")),
         local_rank=_number(fields.get("local_rank")),
@@ -220,17 +227,19 @@ def claim_of(sighting: Sighting) -> Actor:
         job=_text(fields.get("job")),
     )
     if named == NOBODY:
-        return sighting.actor
-    return named.merge(_about(named, sighting))
+        return printer
+    return named.merge(_about(named, printer, kind))
 
 
-def _about(named: Actor, sighting: Sighting) -> Actor:
+_NAMING = frozenset({"rank", "local_rank", "host", "device", "pid", "job"})
+
+
+def _about(named: Actor, printer: Actor, kind: Kind | None) -> Actor:
     """Return what holds of the printer and of the process that its line names.
 
     An agent shares only its host with its workers. A rank that names another rank shares nothing but the job with it.
     """
-    printer = sighting.actor
-    if sighting.kind == "agent" and (named.rank, named.local_rank, named.pid) != (None, None, None):
+    if kind == "agent" and (named.rank, named.local_rank, named.pid) != (None, None, None):
         return evolve(printer, rank=None, local_rank=None, pid=None)
     pairs = (
         (named.rank, printer.rank),
@@ -253,26 +262,26 @@ def _learn(topology: Topology, actor: Actor) -> None:
     topology._rank_of_lone_pid.claim((actor.pid,), actor.rank)
 
 
-def _agents(sightings: Iterable[Sighting], activities: Iterable[Activity]) -> dict[Space, Space]:
+def _agents(sightings: Sequence[Sighting], own: Iterable[tuple[Emitter, Actor]]) -> dict[Space, Space]:
     """Return for each space the one that stands for its agent.
 
     A launcher's console and its log folder are one agent's when the collection has exactly one of each and they show lines of one
     local rank that are the same to the letter: the console is tee'd from the folder. Nothing else joins two spaces: a local rank of
     one node must never be counted from the first rank of another.
     """
-    sightings = tuple(sightings)
-    speaking = [(s.emitter, s.actor) for s in sightings] + [(a.emitter, a.actor) for a in activities]
-    spaces = sorted({space_of(emitter) for emitter, actor in speaking if actor.local_rank is not None})
-    folders = {space_of(emitter) for emitter, _ in speaking if space_of(emitter) != emitter.source}
-    lines: dict[Space, set[object]] = defaultdict(set)
-    for sighting in sightings:
-        if sighting.actor.local_rank is not None:
-            lines[space_of(sighting.emitter)].add((sighting.actor.local_rank, sighting.event, sighting.instant, sighting.text))
+    spaces = sorted({space_of(emitter) for emitter, actor in own if actor.local_rank is not None})
+    folders = {space for emitter, _ in own if (space := space_of(emitter)) != emitter.source}
     inside, outside = [s for s in spaces if s in folders], [s for s in spaces if s not in folders]
     agents = {space: space for space in spaces}
-    if len(inside) == len(outside) == 1 and lines[inside[0]] & lines[outside[0]]:
+    if len(inside) == len(outside) == 1 and not _lines_of(inside[0], sightings).isdisjoint(_lines_of(outside[0], sightings)):
         agents[inside[0]] = outside[0]
     return agents
+
+
+def _lines_of(space: Space, sightings: Iterable[Sighting]) -> set[object]:
+    """Return what the local ranks of a space show, with whose it is."""
+    own = (s for s in sightings if s.actor.local_rank is not None and space_of(s.emitter) == space)
+    return {(s.actor.local_rank, s.event, s.instant, s.text) for s in own}
 
 
 def _number_spaces(
@@ -300,11 +309,15 @@ def _number_spaces(
 
 def _place_spaces(topology: Topology, claims: Iterable[tuple[Emitter, Actor]], agents: Mapping[Space, Space]) -> None:
     """Learn each space's host: all workers of one agent run on its host."""
+    spaces: dict[Space, set[Space]] = defaultdict(set)
+    for space, agent in agents.items():
+        spaces[agent].add(space)
     for emitter, actor in claims:
         if actor.host is not None and actor.local_rank is not None:
-            agent = agents.get(space_of(emitter), space_of(emitter))
-            for space in {agent, *(s for s, a in agents.items() if a == agent)}:
-                topology._host_of_space.claim((space,), actor.host)
+            space = space_of(emitter)
+            agent = agents.get(space, space)
+            for one in {agent, *spaces[agent]}:
+                topology._host_of_space.claim((one,), actor.host)
 
 
 def _number(value: Value | None) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from denpex_rules import envelopes
-from denpex_rules.formats import FORMATS
+from denpex_rules.tables import FORMATS
 from layouts import START, Job, by_time, split, written
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from denpex_rules import recorder, scanner
+from denpex_rules import bulk, native, recorder, scanner
 from denpex_rules.gather import compile_named
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
@@ -85,8 +85,9 @@ def test_skimming_changes_nothing(
     """Sightings, instants, coverage, error records and what was dropped are the same for any chunks, sample and crowd."""
     data = newline.encode().join(lines[i % len(lines)] for i in [*range(len(lines)), *order])
     with pytest.MonkeyPatch.context() as patch:
-        for module in (scanner, recorder):
+        for module in (scanner, recorder, bulk, native):
             patch.setattr(module, "SAMPLE_LINES", sample)
+        for module in (recorder, bulk):
             patch.setattr(module, "LABELS", labels)
         patch.setattr(scanner, "LEARN", 2)
         patch.setattr("denpex_rules.retain.PER_EMITTER", 6)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from denpex_rules.care import BEGINS, CARE, MARKS
+from denpex_rules.care import BEGINS, CARE, GLUED, MARKS
 from denpex_rules.marks import SPECIAL, plain
 
 _parser: Any = import_module("re._parser")
@@ -43,7 +43,7 @@ SPECIALS = [
 
 def cared(message: bytes) -> bool:
     """Whether a message can't be taken as plain."""
-    return BEGINNING.match(message) is None or any(text in message for text in (*CARE, *MARKS))
+    return BEGINNING.match(message) is None or any(text in message for text in (*CARE, *MARKS, GLUED))
 
 
 @pytest.mark.parametrize("message", SPECIALS)

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from denpex_rules import collection, retain
-from denpex_rules.collection import Collection
+from denpex_rules.collection import ALL, LEAST, Collection, least, tighter, total
 from denpex_rules.compiler import compile_rules
 from denpex_rules.engine import Session, scan_bytes
 from denpex_rules.library import load_pack
 from denpex_rules.places import hints_for
 from denpex_rules.program import Program
-from denpex_rules.scanner import Size
+from denpex_rules.recorder import Size
 from denpex_rules.sighting import Scan
 from layouts import Job, bare, split
 
@@ -85,3 +85,38 @@ def test_dropped_progress_leaves_the_verdict(pack: Program, monkeypatch: pytest.
     for name, data in logs.items():
         session.feed(name, data)
     assert session.close() == fewer
+
+
+def test_a_limit_can_come_from_outside(pack: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection that is told to keep less is one that found out by itself, and never keeps more again."""
+    logs = {f"rank{rank}.log": lines(rank, 40) for rank in range(10)}
+    told = Collection(pack)
+    for name, data in logs.items():
+        told.begin(name, hints_for(name))
+        told.feed(name, data)
+        told.end(name)
+    before = told.kept
+    with monkeypatch.context() as patch:
+        patch.setattr(collection, "ALL", Size(100, 100, 100))
+        limit = told.limit
+        while limit != (lower := tighter(told.kept, limit)):
+            limit = lower
+            told.shrink(limit)
+        found = collected(logs, pack, random.Random(1))
+    kept = told.kept
+    assert kept.sightings < before.sightings
+    assert told.limit == limit
+    told.shrink(Size(1000, 1000, 1000))
+    assert (told.limit, told.kept) == (limit, kept)
+    assert told.close() == found
+
+
+def test_limits_are_halved_each_for_itself() -> None:
+    """What is within its bound stays, what is not is halved, down to the least."""
+    limit = Size(100, 100, 100)
+    assert tighter(Size(0, 0, 0), limit) == limit
+    assert tighter(ALL, limit) == limit
+    assert tighter(Size(ALL.sightings + 1, 0, ALL.runs + 1), limit) == Size(50, 100, 50)
+    assert tighter(total([ALL, ALL]), Size(3, 5, 3)) == LEAST
+    assert least(Size(1, 9, 5), Size(2, 8, 5)) == Size(1, 8, 5)
+    assert total([]) == Size(0, 0, 0)

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from denpex_rules.clock import SECOND, format_time, parse_time
 from denpex_rules.envelopes import SHAPES
-from denpex_rules.formats import FORMATS, decide, describe, peel
+from denpex_rules.formats import decide, describe, peel
 from denpex_rules.joiner import join
 from denpex_rules.prefix import Format
 from denpex_rules.record import Hints, Line
 from denpex_rules.sighting import Actor
 from denpex_rules.sources import from_bytes
+from denpex_rules.tables import FORMATS
 
 GOLDENS = Path(__file__).parent.parent / "formats"
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(9), *range(10, 32))}

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from making import template
 
-from denpex_rules import reading, sources
+from denpex_rules import crew, reading, sources
 from denpex_rules.compiler import compile_rules
 from denpex_rules.errors import UsageError
 from denpex_rules.judgement import DEFAULT
 from denpex_rules.reading import Reading
+from denpex_rules.recorder import Size
 from denpex_rules.rule import Alternative, Event, Rule, RuleSet, Sequence, Step
+from denpex_rules.scanner import SourceScanner
 
 STEP = Event("step", "step", (Alternative((Sequence((template("step {n:int} done"),)),)),))
 RULE = Rule("r", "p", "t", "c", ("job",), 1, (Step("require", "step", "step"),))
@@ -46,7 +48,7 @@ def test_several_processes_read_what_one_reads(tmp_path: Path) -> None:
 
 def test_the_bounds_hold_over_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all sources together keep too much, each keeps as little as in one process."""
-    monkeypatch.setattr("denpex_rules.collection.ALL", reading.Size(300, 20, 50))
+    monkeypatch.setattr("denpex_rules.collection.ALL", Size(300, 20, 50))
     write(tmp_path)
     one = Reading(PROGRAM, DEFAULT).scan(sources.expand([tmp_path]))
     assert one == Reading(PROGRAM, DEFAULT, 2).scan(sources.expand([tmp_path]))
@@ -65,6 +67,46 @@ def test_small_logs_are_read_by_one_process(tmp_path: Path, monkeypatch: pytest.
 def test_a_killed_process_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that the kernel kills ends the scan with what to do."""
     write(tmp_path)
-    monkeypatch.setattr(reading.SourceScanner, "end", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    here, end = os.getpid(), SourceScanner.end
+
+    def fatal(scanner: SourceScanner) -> None:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        end(scanner)
+
+    monkeypatch.setattr(SourceScanner, "end", fatal)
     with pytest.raises(UsageError, match="--jobs 1"):
         Reading(PROGRAM, DEFAULT, 2).scan(sources.expand([tmp_path]))
+
+
+def test_a_helpers_error_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong in another process ends the scan as if it had gone wrong in this one."""
+    write(tmp_path)
+    here, end = os.getpid(), SourceScanner.end
+
+    def broken(scanner: SourceScanner) -> None:
+        if os.getpid() != here:
+            raise ValueError("no such emitter")
+        end(scanner)
+
+    monkeypatch.setattr(SourceScanner, "end", broken)
+    with pytest.raises(ValueError, match="no such emitter"):
+        Reading(PROGRAM, DEFAULT, 2).scan(sources.expand([tmp_path]))
+
+
+@pytest.mark.parametrize("sizes", [[1] * 1000, [0] * 5, [10**6, *range(300)], [7], [*range(1, 70)] * 20])
+@pytest.mark.parametrize("jobs", [2, 16, 500])
+def test_batches_are_few_and_even(sizes: list[int], jobs: int) -> None:
+    """All sources are dealt, large ones first; no batch but that of one source has more than its part."""
+    dealt = [sources.Source(f"{n}.log", pieces=(sources.Source("x", mtime_ns=size),)) for n, size in enumerate(sizes)]
+    size_of = {source: source.pieces[0].mtime_ns or 0 for source in dealt}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_size", size_of.__getitem__)
+        batches = reading._dealt(dealt, jobs)
+    assert sorted(s.name for batch in batches for s in batch) == sorted(s.name for s in dealt)
+    assert len(batches) <= crew.MOST
+    order = [size_of[source] for batch in batches for source in batch]
+    assert order == sorted(order, reverse=True)
+    parts = min(reading.BATCHES * jobs, crew.MOST // 3)
+    assert all(len(batch) == 1 or sum(map(size_of.__getitem__, batch)) <= sum(sizes) / parts for batch in batches)
+    assert max(map(len, batches)) <= -(-len(sizes) // parts)

@@ -1,8 +1,6 @@
-"""Merging sources: canonical order, copies, coverage."""
+"""Merging sources: copies, clocks, coverage."""
 
 from __future__ import annotations
-
-from random import Random
 
 from attrs import evolve
 from making import activity, at, sighting, timeline
@@ -11,21 +9,7 @@ from denpex_rules.calendar import Calendar, Clocks
 from denpex_rules.clock import SECOND, Order
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
-from denpex_rules.timeline import Need, Point, build, in_order, point_of, spoke
-
-
-def test_order_is_by_time_then_by_what_is_said() -> None:
-    """The order of the input does not matter; unknown times come last."""
-    lines = [
-        sighting("e", at("10:00:02"), text="late"),
-        sighting("e", at("10:00:01"), source="b.log", actor=Actor(rank=1)),
-        sighting("e", at("10:00:01"), source="c.log", actor=Actor(rank=0)),
-        sighting("e", source="d.log", text="untimed"),
-    ]
-    shuffled = lines[:]
-    Random(3).shuffle(shuffled)
-    assert [s.text for s in in_order(shuffled)] == ["e", "e", "late", "untimed"]
-    assert [s.actor.rank for s in in_order(shuffled)][:2] == [0, 1]
+from denpex_rules.timeline import Need, Point, build, point_of, spoke
 
 
 def test_skew_after_a_clock_was_put_right() -> None:

@@ -1,0 +1,383 @@
+"""Plain lines taken many at once by compiled code, where it was built with the package; else `bulk` takes them.
+
+The compiled code tells lines apart, times and counts them; it asks here for what it sees for the first time. What it has taken
+is known to it alone until it is settled: before another line of the same emitter is placed, and at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from attrs import evolve
+
+from denpex_rules.activity import Frame, Runs
+from denpex_rules.assembly import Speaker
+from denpex_rules.care import FIRST, GLUED, NEVER, OWN
+from denpex_rules.clock import Clock, Instant, whole_seconds
+from denpex_rules.forms import KNOWN, MESSAGE, SECONDS, SHAPES, Forms, Prefix, shape
+from denpex_rules.program import Matcher
+from denpex_rules.record import Line
+from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, Size, State, digits_alike
+from denpex_rules.retain import Marked, More
+from denpex_rules.rule import SEVERITIES
+from denpex_rules.skim import Screen
+
+PURE: Final = "DENPEX_RULES_PURE"  # set in the environment: do without compiled code
+
+# What the compiled code stops for, as in plain.hpp.
+END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, RUN, MARK, ERROR, ROWS = range(11)
+
+# Lines that are read in full at once: few while something may be learned from them.
+LITTLE: Final = 8
+MUCH: Final = 128
+
+_NOBODY: Final = -1
+_ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3}
+_ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
+_CLOCKS: Final = frozenset({b"00:00:00", b"0000-00-00 00:00:00", b"0000-00-00T00:00:00"})
+_SECRET: Final = int.from_bytes(os.urandom(8), "little")  # so that no log can be written to fill the tables badly
+
+
+def available() -> bool:
+    """Whether there is compiled code, and it may be used."""
+    return _compiled() is not None
+
+
+def _compiled() -> Any:
+    """Return the compiled module; None where it was not built, or is not wanted."""
+    if os.environ.get(PURE):
+        return None
+    try:
+        return import_module("denpex_rules.plain")
+    except ImportError:
+        return None
+
+
+class Native:
+    """Takes the plain lines of one source."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        forms: Forms,
+        screen: Screen,
+        peel: Callable[[bytes], Line],
+        read: Callable[[bytes], None],
+        matcher: Matcher,
+    ) -> None:
+        """Begin a source.
+
+        Args:
+            recorder: keeps what lines tell.
+            forms: those of the source's plain lines.
+            screen: tells which events a plain line shows.
+            peel: reads one line.
+            read: takes whole lines one by one.
+            matcher: the events to look for.
+        """
+        self._recorder = recorder
+        self._forms = forms
+        self._screen = screen
+        self._peel = peel
+        self._read = read
+        self._matcher = matcher
+        self._module = _compiled()
+        self._prefixes: list[Prefix] = []
+        self._block = b""
+        self._forget()
+        self._answers: Final = {
+            WHO: self._answer_who,
+            WHEN: self._answer_when,
+            ANSWER: self._answer_events,
+            WAKE: self._wake,
+            CLOCK: self._answer_clock,
+            RUN: self._run,
+            MARK: self._mark,
+            ERROR: self._error,
+            ROWS: self.settle_marks,
+        }
+
+    def _forget(self) -> None:
+        """Begin with empty tables; everything is settled."""
+        self._plain: Any = self._module.Plain(_SECRET, MESSAGE, FIRST, NEVER, OWN, GLUED, self._matcher.flags)
+        self._plain.learn([*map(_told, self._prefixes)])
+        self._whos: list[Line] = []  # what the lines of an emitter's numbers tell beside text and time
+        self._labels: list[str] = []  # of speakers
+        self._speakers: list[Speaker | None] = []
+        self._places: dict[str, int] = {}  # of labels
+        self._runs: list[Runs] = []  # of clocks
+        self._clocks: dict[tuple[int, int], int] = {}  # of speakers and frames
+        self._frames: dict[Frame, int] = {}
+        self._kinds: list[tuple[Clock, str, bool]] = []
+        self._templates: list[str] = []  # of errors
+        self._patience = LITTLE
+        self._plain.patience(LITTLE)
+
+    @property
+    def _state(self) -> State:
+        return self._recorder.state
+
+    @property
+    def size(self) -> Size:
+        """How much more will be kept for the lines that are not settled."""
+        return Size(self._plain.kept, 0, self._plain.fresh)
+
+    # ---- taking
+
+    def skim(self, block: bytes, start: int, end: int) -> None:
+        """Take whole lines: those that may tell something one by one, the plain ones between them many at once."""
+        self._refresh()
+        if not self._prefixes:
+            self._read(block[start:end])
+            return
+        self._block, plain, splitter = block, self._plain, self._state.splitter
+        plain.begin(block, start, end, splitter.lines + 1, splitter.bytes - start)
+        self._matcher.tell(memoryview(block)[start:end], plain)
+        while start < end:
+            start = self._next(start)
+        plain.hold()
+        self._block = b""
+        if self._state.open_bytes + plain.open_bytes > OPEN_BYTES:
+            self.settle_all()
+            self._recorder.bound_open()
+
+    def _next(self, start: int) -> int:
+        """Take the lines up to those that must be read in full, and these; return where they end."""
+        plain, splitter = self._plain, self._state.splitter
+        early = SAMPLE_LINES - splitter.lines  # lines that tell the layout
+        plain.tracing(early > 0)
+        most = early if early > 0 else sys.maxsize
+        plain.quota(self._state.shelf.quota)
+        while (stop := plain.run(most)) not in {END, READ}:
+            self._answers[stop]()
+            if stop in {MARK, ROWS}:
+                plain.quota(self._state.shelf.quota)
+        begin, end = plain.start, plain.end
+        if plain.taken:
+            self._state.followers.end()
+            splitter.skip(plain.taken, begin - start)
+            if early > 0:
+                self._state.layouts.update(self._whos[who].layout for who in plain.trace())
+        if stop == READ:
+            self._read(self._block[begin:end])
+            begin = end
+            self._patience = LITTLE if self._renew() else min(2 * self._patience, MUCH)
+            plain.patience(self._patience)
+        plain.resume(begin, splitter.lines + 1)
+        return begin
+
+    def _renew(self) -> bool:
+        """Take into use what was learned; False where there is nothing new."""
+        fresh = self._forms.fresh()
+        if fresh is not None:
+            self._prefixes = fresh
+            self._plain.learn([*map(_told, fresh)])
+        return fresh is not None
+
+    def _refresh(self) -> None:
+        self._renew()
+        if self._plain.whos > KNOWN:
+            self.settle_all()
+            self._forget()
+        if self._plain.whens > SECONDS:
+            self._plain.forget_whens()
+        if self._plain.shapes > SHAPES:
+            self.settle_all()
+            self._plain.forget_shapes()
+
+    @property
+    def _line(self) -> bytes:
+        return self._block[self._plain.start : self._plain.end - 1]
+
+    # ---- answers
+
+    def _answer_who(self) -> None:
+        raw = self._line
+        line = self._peel(raw)
+        label = self._recorder.label(line)
+        speaker = _NOBODY
+        if self._forms.is_plain(raw, line) and not self._state.crowds(label):
+            speaker = self._speaker(label)
+        self._plain.answer_who(speaker, self._frame(line.instant), line.severity in _ERRORS)
+        self._whos.append(evolve(line, text=b""))
+
+    def _speaker(self, label: str) -> int:
+        found = self._places.get(label)
+        if found is None:
+            found = self._places[label] = self._plain.new_speaker()
+            self._labels.append(label)
+            self._speakers.append(None)
+        return found
+
+    def _frame(self, instant: Instant) -> int:
+        return self._frames.setdefault(instant.frame, len(self._frames))
+
+    def _answer_when(self) -> None:
+        instant = self._peel(self._line).instant
+        second = whole_seconds(instant)
+        kind = (second.clock, second.domain, second.year)
+        if kind not in self._kinds:
+            self._kinds.append(kind)
+        self._plain.answer_when(second.lo, second.hi, self._kinds.index(kind), self._frame(second), not instant.known)
+
+    def _answer_events(self) -> None:
+        plain, matcher = self._plain, self._matcher
+        numbers = plain.literals()
+        places = {place for number in numbers for place in matcher.announcements[number]}
+        message = self._block[plain.body : plain.end]
+        answer = self._screen.answer(plain.form, self._line, message, places)
+        plain.answer(answer, self._screen.is_general(self._line, message, places))
+
+    def _wake(self) -> None:
+        """Finish what an emitter said before, so that its plain lines can go on."""
+        plain, number = self._plain, self._plain.speaker
+        label = self._labels[number]
+        if self._state.crowds(label):
+            plain.read()
+            return
+        speaker = self._state.emitter(label)
+        if label == AGENT:
+            self._recorder.hand_over()
+        self._recorder.finish(speaker)
+        if speaker.waits:
+            speaker.when(self._peel(self._line).instant)
+        self._speakers[number] = speaker
+        for clock in plain.clocks_of(number):
+            self._base(clock)
+        plain.wake()
+
+    def _answer_clock(self) -> None:
+        plain, number = self._plain, self._plain.speaker
+        speaker, instant = self._speakers[number], self._whos[plain.who].instant
+        assert speaker is not None
+        runs = speaker.presence.clock(instant)
+        if runs is None:
+            plain.set_clock(_NOBODY)
+            return
+        key = (number, self._frame(instant))
+        if key not in self._clocks:
+            self._clocks[key] = plain.new_clock()
+            self._runs.append(runs)
+            self._base(self._clocks[key])
+        plain.set_clock(self._clocks[key])
+
+    def _base(self, clock: int) -> None:
+        """Tell the last run of a clock."""
+        runs = self._runs[clock]
+        if runs.los:
+            self._plain.base(clock, True, runs.los[-1], runs.his[-1], runs.floor)
+        else:
+            self._plain.base(clock, False, 0, 0, runs.floor)
+
+    def _run(self) -> None:
+        """Take a time that goes back, or comes after many runs."""
+        plain, clock = self._plain, self._plain.clock()
+        self._settle_runs(clock)
+        lo, hi = plain.when()
+        self._runs[clock].add(lo, hi, self._recorder.run_limit)
+        self._recount(plain.speaker)
+        self._base(clock)
+        plain.timed()
+
+    def _mark(self) -> None:
+        """Mark an event by itself: the first ones of it and an emitter stay."""
+        plain, number = self._plain, self._plain.speaker
+        label = self._labels[number]
+        event = self._recorder.mark_event(self._marked(plain.last(number)), plain.next(), label)
+        plain.marked(*(self._state.shelf.room(event, label) or (0, 0)))
+
+    def _error(self) -> None:
+        plain, number = self._plain, self._plain.speaker
+        marked = self._marked(plain.last(number))
+        template = self._recorder.mark_error(marked, self._labels[number])
+        first = self._state.errors.first(template)
+        if first is None or not digits_alike(shape(marked.raw)):
+            plain.told(_NOBODY)
+        else:
+            plain.told(first)
+            self._templates.append(template)
+
+    # ---- settling
+
+    def settle(self, label: str) -> None:
+        """Hand over what is known of one emitter: another line of it is about to be placed."""
+        number = self._places.get(label)
+        if number is not None and self._plain.is_awake(number):
+            self._settle(number)
+        if not label and AGENT in self._places:
+            self.settle(AGENT)  # it may be handed this line: the next one of it must look
+
+    def settle_marks(self) -> None:
+        """Hand over all marked lines but the last of each emitter."""
+        for number in range(len(self._speakers)):
+            self._settle_rows(number)
+        for error, count in self._plain.errors():
+            self._state.errors.count(self._templates[error], count)
+        self._plain.forget_rows()
+        self._templates = []
+
+    def settle_all(self) -> None:
+        """Hand over everything."""
+        for number in range(len(self._speakers)):
+            if self._plain.is_awake(number):
+                self._settle(number)
+        self.settle_marks()
+
+    def _settle(self, number: int) -> None:
+        speaker = self._speakers[number]
+        assert speaker is not None
+        lines, last = self._plain.settle(number)
+        for who, count in lines:
+            speaker.presence.count(self._whos[who], count)
+        for clock in self._plain.clocks_of(number):
+            self._settle_runs(clock)
+        self._recount(number)
+        self._settle_rows(number)
+        if last is not None:
+            speaker.tail = self._marked(last)
+            speaker.size = len(speaker.tail.raw)
+            self._state.open[speaker.label] = speaker
+            self._state.open_bytes += speaker.size
+
+    def _settle_runs(self, clock: int) -> None:
+        based, hi, lines, fresh = self._plain.spoken(clock)
+        runs = self._runs[clock]
+        runs.lines += lines
+        runs.extend(hi if based else None, fresh, self._recorder.run_limit)
+        self._base(clock)
+
+    def _recount(self, number: int) -> None:
+        speaker = self._speakers[number]
+        assert speaker is not None
+        self._state.runs += speaker.presence.recount()
+
+    def _settle_rows(self, number: int) -> None:
+        for place, dropped, lo, hi, kind, mixed, marks in self._plain.rows(number):
+            span = Instant(lo, hi, *self._kinds[kind]) if dropped else Instant(0, 0)
+            more = More([*map(self._marked, marks)], dropped, span, not mixed)
+            self._state.shelf.extend(more, self._matcher.events[place].id, self._labels[number])
+
+    def _marked(self, told: tuple[Any, ...]) -> Marked:
+        raw, number, start, lo, hi, kind, places, bad = told
+        return Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad)
+
+
+def _told(prefix: Prefix) -> tuple[Any, ...]:
+    """Return a prefix as the compiled code takes it."""
+    steps = [(_ROLES[step.role], step.text, step.width) for step in prefix.steps]
+    tails = [(tail.end, tail.words, tail.end + tail.words in prefix.settled) for tail in prefix.tails]
+    return steps, tails, _is_clock(prefix)
+
+
+def _is_clock(prefix: Prefix) -> bool:
+    """Whether the time of a prefix is one group that ends with the second, so that its minute tells the rest."""
+    if prefix.roles.count("when") != 1:
+        return False
+    first = next(i for i, step in enumerate(prefix.steps) if step.role == "when")
+    last = max(i for i, step in enumerate(prefix.steps) if step.role == "when")
+    parts = [step.text if step.role == "fixed" else b"0" * step.width for step in prefix.steps[first : last + 1]]
+    return shape(b"".join(parts)) in _CLOCKS

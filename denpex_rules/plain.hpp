@@ -1,0 +1,777 @@
+// The plain lines of one source: told apart, timed and counted many millions a second. Knows nothing of Python.
+//
+// `run` goes on until it needs an answer that only Python has: what the numbers of a line stand for, which events its message
+// shows, or a record that is open elsewhere. Whoever runs it answers and runs it again; it takes up the same line where it stopped.
+
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace denpex {
+
+using Text = std::string_view;
+
+constexpr int64_t SECOND = 1'000'000'000;
+constexpr size_t FRESH = 1024;  // runs of one clock that wait to be handed over
+constexpr size_t DIGITS = 7;    // of a number that comes as it comes
+constexpr size_t SPANS = 64;    // numbers of one prefix that tell something
+constexpr int FORM = 64;        // tails of one prefix at most
+constexpr int NONE = -1;
+constexpr int FULL = -2;     // the answer for a line that must be read in full
+constexpr int UNSET = -2;    // a clock that was not asked for yet
+
+enum Role { FIXED, WHO, WHEN, FREE };
+
+// What `run` needs next.
+enum Stop {
+    END,     // nothing: the bytes are read, or as many lines as were asked for
+    READ,    // [start, end) must be read in full, line by line
+    ASK_WHO,     // who the line is from
+    ASK_WHEN,    // which second the line is of
+    ASK_ANSWER,  // which events the line shows
+    WAKE,    // the emitter's record that is open elsewhere must be finished
+    CLOCK,   // the emitter's clock
+    RUN,     // a time that goes back, or too many runs
+    MARK,    // an event of the emitter's last line, which is complete
+    ERROR,   // the same, of an error
+    ROWS,    // too many marks are kept
+};
+
+inline bool digit(char c) { return c >= '0' && c <= '9'; }
+
+// Texts to small numbers. Keyed by a secret, so that no log can be written to make it slow.
+class Index {
+  public:
+    explicit Index(uint64_t secret) : secret_(secret), slots_(64, NONE) {}
+
+    int find(Text key) const {
+        for (size_t at = hash(key) & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+            int id = slots_[at];
+            if (id == NONE || Text(keys_[id]) == key) return id;
+        }
+    }
+
+    int add(Text key) {
+        int id = static_cast<int>(keys_.size());
+        keys_.emplace_back(key);
+        if (keys_.size() * 2 > slots_.size()) {
+            slots_.assign(slots_.size() * 2, NONE);
+            for (int i = 0; i <= id; ++i) place(i);
+        } else {
+            place(id);
+        }
+        return id;
+    }
+
+    size_t size() const { return keys_.size(); }
+
+    void clear() {
+        keys_.clear();
+        slots_.assign(64, NONE);
+    }
+
+  private:
+    uint64_t hash(Text key) const {
+        uint64_t h = secret_ ^ (key.size() * 0x9e3779b97f4a7c15ull), word;
+        const char *p = key.data();
+        size_t left = key.size();
+        for (; left >= 8; p += 8, left -= 8) {
+            std::memcpy(&word, p, 8);
+            h = mixed(h, word);
+        }
+        if (left) {
+            word = 0;
+            std::memcpy(&word, p, left);
+            h = mixed(h, word);
+        }
+        return h;
+    }
+
+    uint64_t mixed(uint64_t h, uint64_t word) const {
+        unsigned __int128 product = static_cast<unsigned __int128>(h ^ word) * (secret_ | 1);
+        return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ 0x9e3779b97f4a7c15ull;
+    }
+
+    void place(int id) {
+        size_t at = hash(keys_[id]) & (slots_.size() - 1);
+        while (slots_[at] != NONE) at = (at + 1) & (slots_.size() - 1);
+        slots_[at] = id;
+    }
+
+    uint64_t secret_;
+    std::vector<int> slots_;
+    std::vector<std::string> keys_;
+};
+
+struct Step {
+    int role = FIXED;
+    std::string text;  // of a fixed one
+    int width = 0;     // digits of a number; 0: one to seven
+};
+
+struct Tail {
+    std::string end, words;
+    bool settled = false;
+};
+
+struct Prefix {
+    std::vector<Step> steps;
+    std::vector<Tail> tails;
+    bool clocked = false;  // its time ends with a second, of a minute that the rest tells
+    size_t opens = 0, closes = 0, width = 0;  // where its time stands in one piece: the first step of it, the one behind it, bytes
+
+    // Find out where the time stands; called once the steps are known.
+    void settle() {
+        size_t first = steps.size(), last = 0;
+        for (size_t i = 0; i < steps.size(); ++i)
+            if (steps[i].role == WHEN) {
+                if (first == steps.size()) first = i;
+                last = i + 1;
+            }
+        opens = first;
+        closes = last;
+        width = 0;
+        for (size_t i = first; i < last; ++i) {
+            bool fixed = steps[i].role == FIXED || (steps[i].role == WHEN && steps[i].width);
+            if (!fixed) {  // something else stands in between
+                opens = steps.size();
+                return;
+            }
+            width += steps[i].role == FIXED ? steps[i].text.size() : steps[i].width;
+        }
+    }
+};
+
+struct Second {
+    int64_t lo = 0, hi = 0;
+    int kind = NONE;   // clock, domain and year, as the caller numbers them
+    int frame = NONE;  // of what compares
+};
+
+struct Speaks {  // the numbers of an emitter
+    int speaker = NONE;  // NONE: its lines are read in full
+    int frame = NONE;
+    int clock = UNSET;
+    bool bad = false;
+    int64_t lines = 0;  // that were not handed over yet
+};
+
+struct Clock {
+    bool based = false;  // whether there was a run before the fresh ones
+    int64_t lo = 0, hi = 0, floor = SECOND, lines = 0;
+    std::vector<std::pair<int64_t, int64_t>> fresh;
+};
+
+// A line that is kept, with what it shows.
+struct Mark {
+    int64_t start = 0, length = 0, number = 0;
+    Second when;
+    int who = NONE, answer = 0;
+    bool bad = false;
+    std::string raw;
+};
+
+struct Row {  // the newest marks of one event and emitter
+    int speaker = NONE, place = NONE;
+    bool open = false;       // whether it may be filled here
+    int64_t most = 0;        // marks
+    int64_t elsewhere = 0;   // of them, kept by the caller
+    int64_t displaced = 0;   // of those, how many must go
+    std::deque<std::shared_ptr<const Mark>> marks;
+    int64_t dropped = 0, lo = 0, hi = 0;  // of marks that were dropped here
+    int kind = NONE, frame = NONE;
+    bool mixed = false;      // of several clocks
+};
+
+struct Speaker {
+    bool awake = false;   // whether its last record is `last`, or there is none
+    bool said = false;    // whether `last` is one
+    bool held = false;    // whether its bytes are in the block still
+    size_t next = 0;      // of the events of `last`, the one to mark next
+    Mark last;
+    std::vector<int> whos;  // with lines that were not handed over, in order
+    std::vector<int> clocks;
+    std::vector<int> rows;
+};
+
+struct Shape {  // of error lines
+    int64_t first = 0, count = 0;
+};
+
+class Reader {
+  public:
+    Reader(uint64_t secret, size_t longest) : longest_(longest), whos_(secret), whens_(secret), minutes_(secret), shapes_(secret), errors_(secret) {
+        answers_.emplace_back();
+    }
+
+    // ---- what stays
+
+    bool first[256] = {}, suspect[256] = {};
+    std::vector<std::string> never, own;
+    std::string glued;  // asks for care in the midst of a line
+    std::vector<Prefix> prefixes;
+    std::vector<uint8_t> flags;  // of literals: 1 asks for care, 2 does so where no prefix settles, 4 announces
+
+    std::vector<Speaks> speaks;
+    std::vector<Second> seconds;
+    std::vector<Speaker> speakers;
+    std::vector<Clock> clocks;
+    std::vector<Row> rows;
+    std::vector<Shape> errors;
+    int64_t kept = 0, quota = 0;  // marks that made rows longer, and how many may
+    int64_t fresh = 0;            // runs
+    int64_t open_bytes = 0;       // of last lines
+
+    // ---- one block
+
+    std::vector<int> offsets, numbers;  // of hits
+    std::vector<int> trace;             // who said each line, where that is asked for
+    bool traced = false;
+    int64_t patience = 1;               // lines that are read in full at once, at most
+    int64_t taken = 0;                  // lines, since `begin`
+    size_t start = 0, end = 0, body = 0;  // of the line, or lines, that `run` stopped at
+    size_t hit = 0;                     // the first hit in it
+    int who = NONE, form = NONE;
+
+    void begin(const char *block, size_t from, size_t to, int64_t number, int64_t base) {
+        block_ = block;
+        start = end = from;
+        to_ = to;
+        number_ = number;
+        base_ = base;
+        hit = 0;
+        taken = 0;
+        fresh_line();
+        trace.clear();
+    }
+
+    // Go on behind lines that were read elsewhere.
+    void resume(size_t from, int64_t number) {
+        start = from;
+        number_ = number;
+        taken = 0;
+        fresh_line();
+    }
+
+    Stop run(int64_t most) {
+        while (start < to_ && taken < most) {
+            Stop stop = line();
+            if (stop != END) return stop;
+            start = end;
+            ++number_;
+            ++taken;
+            fresh_line();
+            if (kept > quota) return ROWS;
+        }
+        return END;
+    }
+
+    // The bytes of last lines are kept beyond the block.
+    void hold() {
+        for (int id : held_) {
+            Speaker &speaker = speakers[id];
+            if (speaker.held) speaker.last.raw.assign(raw(speaker));
+            speaker.held = false;
+        }
+        held_.clear();
+    }
+
+    // ---- answers
+
+    void answer_who(const Speaks &found) {
+        int id = whos_.add(who_key_);
+        speaks.resize(id + 1);
+        speaks[id] = found;
+        if (who_number_ == NONE) return;
+        std::vector<int> &direct = direct_of(form);
+        if (direct.size() <= static_cast<size_t>(who_number_)) direct.resize(who_number_ + 1, NONE);
+        direct[who_number_] = id;
+    }
+
+    void answer_when(const Second &found, bool odd) {
+        const Prefix &prefix = prefixes[prefix_];
+        if (prefix.clocked && !odd && sixty()) {
+            Second begin = found;
+            begin.lo -= second() * SECOND;
+            begin.hi -= second() * SECOND;
+            int id = minutes_.add(Text(when_key_).substr(0, when_key_.size() - 2));
+            begins_.resize(id + 1);
+            begins_[id] = begin;
+            return;
+        }
+        int id = whens_.add(when_key_);
+        seconds.resize(id + 1);
+        seconds[id] = found;
+        if (odd) seconds[id].kind = NONE;
+    }
+
+    int new_answer(const std::vector<int> &places) {
+        answers_.push_back(places);
+        return static_cast<int>(answers_.size()) - 1;
+    }
+
+    void answer(int id, bool for_all) {
+        answer_ = id;
+        answered_ = true;
+        if (for_all) {
+            int shape = shapes_.add(shape_);
+            shown_.resize(shape + 1);
+            shown_[shape] = id;
+        }
+    }
+
+    Second when() const { return when_; }
+
+    void read() { full_ = true; }  // the line must be read in full after all
+
+    void timed() { timed_ = true; }
+
+    void marked() { ++speakers[speaks[who].speaker].next; }
+
+    void told() { speakers[speaks[who].speaker].last.bad = false; }  // that it was an error
+
+    int remember(int64_t first_line) {
+        int id = errors_.add(shaped(last_raw(), 0));
+        errors.resize(id + 1);
+        errors[id] = Shape{first_line, 0};
+        return id;
+    }
+
+    Text last_raw() { return raw(speakers[speaks[who].speaker]); }
+
+    void forget_rows() {
+        for (Row &row : rows) row.open = false;
+        errors_.clear();
+        errors.clear();
+        kept = 0;
+    }
+
+    void forget_whens() {
+        whens_.clear();
+        minutes_.clear();
+        seconds.clear();
+        begins_.clear();
+    }
+
+    void forget_shapes() {
+        shapes_.clear();
+        shown_.clear();
+        answers_.resize(1);
+    }
+
+    size_t known_whens() const { return whens_.size() + minutes_.size(); }
+    size_t known_shapes() const { return shapes_.size(); }
+
+    // The speaker's last line is taken over by the caller.
+    void sleep(int id) {
+        Speaker &speaker = speakers[id];
+        if (speaker.said) open_bytes -= speaker.last.length;
+        speaker.awake = speaker.said = speaker.held = false;
+        speaker.next = 0;
+    }
+
+    Text raw(const Speaker &speaker) const {
+        if (!speaker.held) return speaker.last.raw;
+        return Text(block_ + (speaker.last.start - base_), static_cast<size_t>(speaker.last.length));
+    }
+
+  private:
+    void fresh_line() {
+        seen_ = answered_ = full_ = timed_ = false;
+    }
+
+    Stop line() {
+        if (!seen_) {
+            look();
+            if (full_) return unread();
+            seen_ = true;
+        }
+        if (full_) return one();
+        if (!find_who()) return ASK_WHO;
+        const Speaks &from = speaks[who];
+        if (from.speaker == NONE) return one();
+        if (!same_when_) {
+            if (!find_when()) return ASK_WHEN;
+        }
+        if (when_.kind == NONE || when_.frame != from.frame) return one();
+        if (from.bad && is_own()) return one();
+        if (announced_ && !answered_) {
+            int known = shapes_.find(shape_);
+            if (known == NONE) return ASK_ANSWER;
+            answer_ = shown_[known];
+            answered_ = true;
+        }
+        if (announced_ && answer_ == FULL) return one();
+        return take();
+    }
+
+    // The line is plain: finish the emitter's line before it, and count it.
+    Stop take() {
+        Speaks &from = speaks[who];
+        Speaker &speaker = speakers[from.speaker];
+        if (!speaker.awake) return WAKE;
+        if (speaker.said) {
+            Stop stop = finish(from.speaker);
+            if (stop != END) return stop;
+        }
+        if (from.clock == UNSET) return CLOCK;
+        if (!timed_ && from.clock != NONE && !spoke(clocks[from.clock])) return RUN;
+        if (from.clock != NONE) ++clocks[from.clock].lines;
+        if (!from.lines++) speaker.whos.push_back(who);
+        if (traced) trace.push_back(who);
+        Mark &last = speaker.last;
+        last.start = base_ + static_cast<int64_t>(start);
+        last.length = static_cast<int64_t>(end - 1 - start);
+        last.number = number_;
+        last.when = when_;
+        last.who = who;
+        last.answer = announced_ ? answer_ : 0;
+        last.bad = from.bad;
+        speaker.next = 0;
+        speaker.said = true;
+        if (!speaker.held) held_.push_back(from.speaker);
+        speaker.held = true;
+        open_bytes += last.length;
+        return END;
+    }
+
+    Stop finish(int id) {
+        Speaker &speaker = speakers[id];
+        const std::vector<int> &places = answers_[speaker.last.answer];
+        std::shared_ptr<const Mark> mark;
+        for (; speaker.next < places.size(); ++speaker.next) {
+            Row *row = row_of(speaker, places[speaker.next]);
+            if (!row || !row->open) return MARK;
+            if (!mark) mark = kept_copy(speaker);
+            add(*row, mark);
+        }
+        if (speaker.last.bad) {
+            int known = errors_.find(shaped(raw(speaker), 0));
+            if (known == NONE || errors[known].first >= speaker.last.number) return ERROR;
+            ++errors[known].count;
+        }
+        open_bytes -= speaker.last.length;
+        speaker.said = false;
+        return END;
+    }
+
+    std::shared_ptr<const Mark> kept_copy(const Speaker &speaker) const {
+        auto mark = std::make_shared<Mark>();
+        mark->start = speaker.last.start;
+        mark->length = speaker.last.length;
+        mark->number = speaker.last.number;
+        mark->when = speaker.last.when;
+        mark->who = speaker.last.who;
+        mark->answer = speaker.last.answer;
+        mark->bad = speaker.last.bad;
+        mark->raw.assign(raw(speaker));
+        return mark;
+    }
+
+    Row *row_of(const Speaker &speaker, int place) {
+        for (int id : speaker.rows)
+            if (rows[id].place == place) return &rows[id];
+        return nullptr;
+    }
+
+    void add(Row &row, const std::shared_ptr<const Mark> &mark) {
+        int64_t stay = row.elsewhere - row.displaced;
+        if (stay + static_cast<int64_t>(row.marks.size()) < row.most) {
+            ++kept;
+        } else if (stay > 0) {
+            ++row.displaced;
+        } else {
+            drop(row, row.marks.front()->when);
+            row.marks.pop_front();
+        }
+        row.marks.push_back(mark);
+    }
+
+    static void drop(Row &row, const Second &when) {
+        if (!row.dropped++) {
+            row.lo = when.lo;
+            row.hi = when.hi;
+            row.kind = when.kind;
+            row.frame = when.frame;
+            return;
+        }
+        row.mixed |= row.frame != when.frame;
+        if (when.lo < row.lo) row.lo = when.lo;
+        if (when.hi > row.hi) row.hi = when.hi;
+    }
+
+    bool spoke(Clock &clock) {
+        int64_t *lo = &clock.lo, *hi = &clock.hi;
+        bool any = clock.based;
+        if (!clock.fresh.empty()) {
+            lo = &clock.fresh.back().first;
+            hi = &clock.fresh.back().second;
+            any = true;
+        }
+        if (any && *lo <= when_.lo && when_.lo <= *hi + clock.floor) {
+            if (when_.hi > *hi) *hi = when_.hi;
+            return true;
+        }
+        if ((any && when_.lo < *lo) || clock.fresh.size() >= FRESH) return false;
+        clock.fresh.emplace_back(when_.lo, when_.hi);
+        ++fresh;
+        return true;
+    }
+
+    // ---- the form of a line
+
+    // Tell the form of the line at `start`, what its numbers are, and what hits say about it.
+    void look() {
+        const char *newline = static_cast<const char *>(std::memchr(block_ + start, '\n', to_ - start));
+        end = newline - block_ + 1;
+        while (hit < offsets.size() && static_cast<size_t>(offsets[hit]) < start) ++hit;
+        full_ = !head() || end - 1 - body > longest_ || !screened();
+    }
+
+    bool head() {
+        if (prefixes.empty()) return false;
+        if (matches(prefix_)) return true;
+        int before = prefix_;
+        for (int i = 0; i < static_cast<int>(prefixes.size()); ++i)
+            if (i != before && matches(i)) return true;
+        return false;
+    }
+
+    bool matches(int id) {
+        if (id >= static_cast<int>(prefixes.size())) return false;
+        const Prefix &prefix = prefixes[id];
+        const size_t steps = prefix.steps.size();
+        size_t at = start, from = start, behind = start;  // [from, behind): the time, where it stands in one piece
+        bool same = false;
+        spans_ = 0;
+        for (size_t i = 0; i < steps; ++i) {
+            if (i == prefix.opens) {
+                from = at;
+                behind = at + prefix.width;
+                same = id == when_prefix_ && when_known_ && stands(when_text_, at);
+                if (same) {
+                    at = behind;
+                    i = prefix.closes - 1;
+                    continue;
+                }
+            }
+            const Step &step = prefix.steps[i];
+            if (step.role == FIXED) {
+                if (!stands(step.text, at)) return false;
+                at += step.text.size();
+                continue;
+            }
+            size_t begin = at, most = step.width ? step.width : DIGITS;
+            while (at - begin < most && digit(block_[at])) ++at;  // the newline ends it
+            if (at == begin || at - begin < static_cast<size_t>(step.width) || digit(block_[at])) return false;
+            if (step.role != FREE) {
+                if (spans_ == SPANS) return false;
+                numbers_[spans_++] = Span{begin, at - begin, step.role};
+            }
+        }
+        if (!ended(prefix, at)) return false;
+        prefix_ = id;
+        form = id * FORM + tail_;
+        same_when_ = same;
+        if (!same) {
+            when_known_ = false;
+            when_prefix_ = id;
+            when_key_.assign(1, static_cast<char>(id));
+            for (size_t i = 0; i < spans_; ++i)
+                if (numbers_[i].role == WHEN) when_key_.append(block_ + numbers_[i].at, numbers_[i].size);
+            when_text_.assign(block_ + from, behind - from);
+            if (prefix.opens == steps) when_prefix_ = NONE;  // it stands in several pieces
+        }
+        return true;
+    }
+
+    // Find which tail the prefix has, and where the message begins.
+    bool ended(const Prefix &prefix, size_t at) {
+        for (size_t i = 0; i < prefix.tails.size(); ++i) {
+            const Tail &tail = prefix.tails[i];
+            size_t behind = at;
+            if (!stands(tail.end, behind)) continue;
+            behind += tail.end.size();
+            if (!tail.words.empty()) {
+                if (!begins(behind) || !stands(tail.words, behind)) continue;
+                behind += tail.words.size();
+            }
+            if (!begins(behind)) continue;
+            body = behind;
+            tail_ = static_cast<int>(i);
+            return true;
+        }
+        return false;
+    }
+
+    // Find the emitter: by its one number, where that is small, else by all its numbers.
+    bool find_who() {
+        who_number_ = small();
+        std::vector<int> &direct = direct_of(form);
+        if (who_number_ != NONE && static_cast<size_t>(who_number_) < direct.size() && direct[who_number_] != NONE) {
+            who = direct[who_number_];
+            return true;
+        }
+        who_key_.assign(reinterpret_cast<const char *>(&form), sizeof form);
+        for (size_t i = 0; i < spans_; ++i)
+            if (numbers_[i].role == WHO) {
+                who_key_.append(block_ + numbers_[i].at, numbers_[i].size);
+                who_key_.push_back(' ');
+            }
+        who = whos_.find(who_key_);
+        return who != NONE;
+    }
+
+    // The emitter's only number; NONE where it has several, or one that is large or written with zeros in front.
+    int small() const {
+        int number = 0, count = 0;
+        for (size_t i = 0; i < spans_; ++i) {
+            const Span &span = numbers_[i];
+            if (span.role != WHO) continue;
+            if (++count > 1 || span.size > 4 || (span.size > 1 && block_[span.at] == '0')) return NONE;
+            for (size_t k = 0; k < span.size; ++k) number = number * 10 + (block_[span.at + k] - '0');
+        }
+        return number;
+    }
+
+    std::vector<int> &direct_of(int form) {
+        if (direct_.size() <= static_cast<size_t>(form)) direct_.resize(form + 1);
+        return direct_[form];
+    }
+
+    bool stands(const std::string &text, size_t at) const {
+        return at <= end && end - at >= text.size() && std::memcmp(block_ + at, text.data(), text.size()) == 0;
+    }
+
+    // Whether a message may begin here.
+    bool begins(size_t at) const {
+        char c = block_[at];
+        if (!first[static_cast<unsigned char>(c)] && !(c == '[' && !digit(block_[at + 1]))) return false;
+        if (!suspect[static_cast<unsigned char>(c)]) return true;
+        for (const std::string &word : never)
+            if (stands(word, at)) return false;
+        return true;
+    }
+
+    // Look at the hits in the line; false when they ask for reading it in full.
+    bool screened() {
+        const Tail &tail = prefixes[form / FORM].tails[form % FORM];
+        announced_ = false;
+        if (is_glued()) return false;
+        for (size_t i = hit; i < offsets.size() && static_cast<size_t>(offsets[i]) < end; ++i) {
+            uint8_t flag = flags[numbers[i]];
+            size_t at = offsets[i];
+            bool care = (flag & 1) || ((flag & 2) && !tail.settled);
+            if (care && at >= body && !(block_[at] == '\r' && at + 2 == end)) return false;
+            announced_ |= (flag & 4) != 0;
+        }
+        if (announced_) shape_ = shaped(Text(block_ + body, end - body), form);
+        return true;
+    }
+
+    bool is_glued() const {
+        size_t from = body > start + glued.size() ? body - glued.size() + 1 : start + 1;
+        for (const char *at = block_ + from, *last = block_ + end; at < last; ++at) {
+            at = static_cast<const char *>(std::memchr(at, glued[0], last - at));
+            if (!at) return false;
+            if (stands(glued, at - block_)) return true;
+        }
+        return false;
+    }
+
+    static std::string shaped(Text text, int form) {
+        std::string shape(text);
+        for (char &c : shape)
+            if (digit(c)) c = '0';
+        shape.append(reinterpret_cast<const char *>(&form), sizeof form);
+        return shape;
+    }
+
+    bool is_own() const {
+        Text line(block_ + start, end - start);
+        for (const std::string &text : own)
+            if (line.find(text) != Text::npos) return true;
+        return false;
+    }
+
+    // ---- its time
+
+    int64_t second() const {
+        const char *p = when_key_.data() + when_key_.size() - 2;
+        return (p[0] - '0') * 10 + (p[1] - '0');
+    }
+
+    bool sixty() const { return when_key_[when_key_.size() - 2] < '6'; }
+
+    bool find_when() {
+        if (prefixes[prefix_].clocked && sixty()) {
+            int id = minutes_.find(Text(when_key_).substr(0, when_key_.size() - 2));
+            if (id != NONE) {
+                when_ = begins_[id];
+                when_.lo += second() * SECOND;
+                when_.hi += second() * SECOND;
+                return when_known_ = same_when_ = true;
+            }
+        }
+        int id = whens_.find(when_key_);
+        if (id == NONE) return false;
+        when_ = seconds[id];
+        return when_known_ = same_when_ = true;
+    }
+
+    // ---- lines to be read in full
+
+    Stop one() {
+        resume_behind(end);
+        return READ;
+    }
+
+    // As many lines as need reading in any case.
+    Stop unread() {
+        size_t from = start;
+        for (int64_t lines = 1; end < to_ && lines < patience; ++lines) {
+            start = end;
+            look();
+            if (!full_) {
+                end = start;
+                break;
+            }
+        }
+        start = from;
+        resume_behind(end);
+        return READ;
+    }
+
+    void resume_behind(size_t at) { end = at; }
+
+    const char *block_ = nullptr;
+    size_t to_ = 0, longest_;
+    int64_t number_ = 0, base_ = 0;
+    int prefix_ = 0, answer_ = 0;
+    bool seen_ = false, answered_ = false, full_ = false, timed_ = false;
+    bool same_when_ = false, when_known_ = false, announced_ = false;
+    struct Span {
+        size_t at, size;
+        int role;
+    };
+    Span numbers_[SPANS];
+    size_t spans_ = 0;
+    int tail_ = 0, when_prefix_ = NONE, who_number_ = NONE;
+    std::vector<std::vector<int>> direct_;  // emitters by form and number
+    std::string who_key_, when_key_, when_text_, shape_;
+    Second when_;
+    Index whos_, whens_, minutes_, shapes_, errors_;
+    std::vector<int> shown_;
+    std::vector<Second> begins_;
+    std::vector<std::vector<int>> answers_;
+    std::vector<int> held_;
+};
+
+}  // namespace denpex

@@ -1,0 +1,448 @@
+# cython: language_level=3, boundscheck=True, wraparound=False, embedsignature=True
+# distutils: language = c++
+"""The compiled half of `native`: hands plain.hpp what it asks for. See plain.pyi for what each method is for."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.deque cimport deque
+from libcpp.memory cimport shared_ptr
+from libcpp.pair cimport pair
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+
+cdef extern from "plain.hpp" namespace "denpex" nogil:
+    cdef cppclass Step:
+        Step()
+        int role
+        string text
+        int width
+
+    cdef cppclass Tail:
+        Tail()
+        string end
+        string words
+        cbool settled
+
+    cdef cppclass Prefix:
+        Prefix()
+        vector[Step] steps
+        vector[Tail] tails
+        cbool clocked
+        void settle()
+
+    cdef cppclass Second:
+        Second()
+        int64_t lo, hi
+        int kind, frame
+
+    cdef cppclass Speaks:
+        Speaks()
+        int speaker, frame, clock
+        cbool bad
+        int64_t lines
+
+    cdef cppclass Clock:
+        Clock()
+        cbool based
+        int64_t lo, hi, floor, lines
+        vector[pair[int64_t, int64_t]] fresh
+
+    cdef cppclass Mark:
+        int64_t start, number
+        Second when
+        int who, answer
+        cbool bad
+        string raw
+
+    cdef cppclass Row:
+        Row()
+        int speaker, place
+        cbool open
+        int64_t most, elsewhere, displaced
+        deque[shared_ptr[const Mark]] marks
+        int64_t dropped, lo, hi
+        int kind, frame
+        cbool mixed
+
+    cdef cppclass Speaker:
+        Speaker()
+        cbool awake, said, held
+        size_t next
+        Mark last
+        vector[int] whos, clocks, rows
+
+    cdef cppclass Shape:
+        int64_t first, count
+
+    cdef int NO "denpex::NONE"
+    cdef int READ_IN_FULL "denpex::FULL"
+
+    cdef cppclass Reader:
+        Reader(uint64_t, size_t) except +
+        cbool first[256]
+        cbool suspect[256]
+        vector[string] never, own
+        string glued
+        vector[Prefix] prefixes
+        vector[uint8_t] flags
+        vector[Speaks] speaks
+        vector[Speaker] speakers
+        vector[Clock] clocks
+        vector[Row] rows
+        vector[Shape] errors
+        int64_t kept, quota, fresh, open_bytes, taken
+        vector[int] offsets, numbers, trace
+        cbool traced
+        int64_t patience
+        size_t start, end, body, hit
+        int who, form
+        void begin(const char *, size_t, size_t, int64_t, int64_t)
+        void resume(size_t, int64_t)
+        int run(int64_t) except +
+        void hold() except +
+        void answer_who(const Speaks &) except +
+        void answer_when(const Second &, cbool) except +
+        int new_answer(const vector[int] &) except +
+        void answer(int, cbool) except +
+        void read()
+        void timed()
+        void marked()
+        void told()
+        int remember(int64_t) except +
+        void forget_rows()
+        void forget_whens()
+        void forget_shapes()
+        size_t known_whens()
+        size_t known_shapes()
+        void sleep(int)
+        string_view raw(const Speaker &)
+        Second when()
+
+
+cdef bytes to_bytes(string_view text):
+    return text.data()[:text.size()]
+
+
+cdef class Plain:
+    cdef Reader *reader
+    cdef bytes block
+    cdef dict places
+    cdef list answers
+
+    def __cinit__(self, uint64_t secret, size_t longest, bytes first, tuple never, tuple own, bytes glued, bytes flags):
+        self.reader = new Reader(secret, longest)
+        for byte in first:
+            self.reader.first[<uint8_t>byte] = True
+        for word in never:
+            self.reader.never.push_back(<bytes>word)
+            self.reader.suspect[<uint8_t>word[0]] = True
+        for word in own:
+            self.reader.own.push_back(<bytes>word)
+        self.reader.glued = glued
+        for flag in flags:
+            self.reader.flags.push_back(<uint8_t>flag)
+        self.places = {(): 0}
+        self.answers = [()]
+
+    def __dealloc__(self):
+        del self.reader
+
+    def learn(self, list prefixes):
+        cdef Prefix prefix
+        cdef Step step
+        cdef Tail tail
+        self.reader.prefixes.clear()
+        for steps, tails, clocked in prefixes:
+            prefix = Prefix()
+            prefix.clocked = clocked
+            for role, text, width in steps:
+                step.role, step.text, step.width = role, text, width
+                prefix.steps.push_back(step)
+            for end, words, settled in tails:
+                tail.end, tail.words, tail.settled = end, words, settled
+                prefix.tails.push_back(tail)
+            prefix.settle()
+            self.reader.prefixes.push_back(prefix)
+
+    # ---- one block
+
+    def begin(self, bytes block not None, size_t start, size_t end, int64_t number, int64_t base):
+        if not start <= end <= <size_t>len(block) or (end > start and block[end - 1] != 10):
+            raise ValueError("whole lines of a block are wanted")
+        self.block = block
+        self.reader.offsets.clear()
+        self.reader.numbers.clear()
+        self.reader.begin(<const char *>block, start, end, number, base)
+
+    def hits(self, list hits not None):
+        cdef int offset, literal
+        for offset, literal in hits:
+            self.take(offset, literal)
+
+    def hit(self, int number, start, int end, flags, context):
+        self.take(end - 1, number)
+
+    cdef int take(self, int offset, int literal) except -1:
+        if offset < 0 or literal < 0 or <size_t>literal >= self.reader.flags.size():
+            raise ValueError("a hit of an unknown literal")
+        self.reader.offsets.push_back(<int>self.reader.start + offset)
+        self.reader.numbers.push_back(literal)
+        return 0
+
+    def resume(self, size_t start, int64_t number):
+        self.reader.resume(start, number)
+
+    def run(self, int64_t most):
+        return self.reader.run(most)
+
+    def hold(self):
+        self.reader.hold()
+
+    @property
+    def start(self):
+        return self.reader.start
+
+    @property
+    def end(self):
+        return self.reader.end
+
+    @property
+    def body(self):
+        return self.reader.body
+
+    @property
+    def form(self):
+        return self.reader.form
+
+    @property
+    def who(self):
+        return self.reader.who
+
+    @property
+    def speaker(self):
+        return self.reader.speaks.at(self.reader.who).speaker
+
+    @property
+    def taken(self):
+        return self.reader.taken
+
+    @property
+    def kept(self):
+        return self.reader.kept
+
+    @property
+    def fresh(self):
+        return self.reader.fresh
+
+    @property
+    def open_bytes(self):
+        return self.reader.open_bytes
+
+    def patience(self, int64_t lines):
+        self.reader.patience = lines
+
+    def quota(self, int64_t marks):
+        self.reader.quota = marks
+
+    def tracing(self, cbool on):
+        self.reader.traced = on
+
+    def trace(self):
+        return list(self.reader.trace)
+
+    def literals(self):
+        cdef size_t i = self.reader.hit
+        cdef list found = []
+        while i < self.reader.offsets.size() and <size_t>self.reader.offsets[i] < self.reader.end:
+            found.append(self.reader.numbers[i])
+            i += 1
+        return found
+
+    # ---- answers
+
+    def new_speaker(self):
+        self.reader.speakers.push_back(Speaker())
+        return <int>self.reader.speakers.size() - 1
+
+    def answer_who(self, int speaker, int frame, cbool bad):
+        cdef Speaks found = Speaks()
+        if speaker != NO and not 0 <= speaker < <int>self.reader.speakers.size():
+            raise ValueError("no such speaker")
+        found.speaker, found.frame, found.bad = speaker, frame, bad
+        self.reader.answer_who(found)
+
+    def answer_when(self, int64_t lo, int64_t hi, int kind, int frame, cbool odd):
+        cdef Second found
+        found.lo, found.hi, found.kind, found.frame = lo, hi, kind, frame
+        self.reader.answer_when(found, odd)
+
+    def answer(self, tuple places, cbool for_all):
+        cdef vector[int] several
+        if places is None:
+            self.reader.answer(READ_IN_FULL, for_all)
+            return
+        known = self.places.get(places)
+        if known is None:
+            several = places
+            known = self.places[places] = self.reader.new_answer(several)
+            self.answers.append(places)
+        self.reader.answer(known, for_all)
+
+    def read(self):
+        self.reader.read()
+
+    def wake(self):
+        self.reader.speakers.at(self.speaker).awake = True
+
+    def set_clock(self, int clock):
+        """Say which clock the line's emitter has; -1: none that counts."""
+        if clock != NO and not 0 <= clock < <int>self.reader.clocks.size():
+            raise ValueError("no such clock")
+        self.reader.speaks.at(self.reader.who).clock = clock
+
+    def clock(self):
+        return self.reader.speaks.at(self.reader.who).clock
+
+    def new_clock(self):
+        self.reader.clocks.push_back(Clock())
+        cdef int number = <int>self.reader.clocks.size() - 1
+        self.reader.speakers.at(self.speaker).clocks.push_back(number)
+        return number
+
+    def clocks_of(self, int speaker):
+        return list(self.reader.speakers.at(speaker).clocks)
+
+    def base(self, int clock, cbool based, int64_t lo, int64_t hi, int64_t floor):
+        cdef Clock *found = &self.reader.clocks.at(clock)
+        self.reader.fresh -= <int64_t>found.fresh.size()
+        found.fresh.clear()
+        found.based, found.lo, found.hi, found.floor = based, lo, hi, floor
+
+    def when(self):
+        cdef Second when = self.reader.when()
+        return when.lo, when.hi
+
+    def timed(self):
+        self.reader.timed()
+
+    # ---- what was taken
+
+    cdef tuple shown(self, const Mark &mark, bytes raw):
+        return (raw, mark.number, mark.start, mark.when.lo, mark.when.hi, mark.when.kind, self.answers[mark.answer], mark.bad)
+
+    def last(self, int speaker):
+        cdef Speaker *found = &self.reader.speakers.at(speaker)
+        if not found.said:
+            return None
+        return self.shown(found.last, to_bytes(self.reader.raw(found[0])))
+
+    def next(self):
+        cdef Speaker *found = &self.reader.speakers.at(self.speaker)
+        return self.answers[found.last.answer][found.next]
+
+    def marked(self, int64_t most, int64_t elsewhere):
+        """Say that the event was marked elsewhere, and how many marks its row may have and has; most = 0: it is not filled here."""
+        cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
+        cdef int place = self.next()
+        cdef Row *row = NULL
+        for number in range(speaker.rows.size()):
+            if self.reader.rows.at(speaker.rows[number]).place == place:
+                row = &self.reader.rows.at(speaker.rows[number])
+        if row == NULL and most:
+            speaker.rows.push_back(<int>self.reader.rows.size())
+            self.reader.rows.push_back(Row())
+            row = &self.reader.rows.back()
+            row.speaker, row.place = self.speaker, place
+        if row != NULL:
+            row.open, row.most, row.elsewhere = most > 0, most, elsewhere
+        self.reader.marked()
+
+    def told(self, int64_t first):
+        """Say that the error was counted elsewhere, and the line of the first of its kind; -1: ask again."""
+        number = self.reader.remember(first) if first >= 0 else NO
+        self.reader.told()
+        return number
+
+    def settle(self, int speaker):
+        cdef Speaker *found = &self.reader.speakers.at(speaker)
+        cdef Speaks *speaks
+        cdef list lines = []
+        for who in found.whos:
+            speaks = &self.reader.speaks.at(who)
+            lines.append((who, speaks.lines))
+            speaks.lines = 0
+        found.whos.clear()
+        last = self.last(speaker)
+        self.reader.sleep(speaker)
+        return lines, last
+
+    def spoken(self, int clock):
+        cdef Clock *found = &self.reader.clocks.at(clock)
+        told = (found.based, found.hi, found.lines, list(found.fresh))
+        found.lines = 0
+        return told
+
+    def rows(self, int speaker):
+        """Return (place, dropped, lo, hi, kind, mixed, marks) of each row that grew, and forget them."""
+        cdef list told = []
+        for number in self.reader.speakers.at(speaker).rows:
+            self.take_row(number, told)
+        return told
+
+    cdef take_row(self, int number, list told):
+        cdef Row *row = &self.reader.rows.at(number)
+        cdef size_t i
+        cdef const Mark *mark
+        cdef list marks = []
+        if row.open and (row.marks.size() or row.dropped):
+            for i in range(row.marks.size()):
+                mark = row.marks[i].get()
+                marks.append(self.shown(mark[0], mark.raw))
+            told.append((row.place, row.dropped, row.lo, row.hi, row.kind, row.mixed, marks))
+        self.reader.kept -= self.grown(row)
+        row.open = row.mixed = False
+        row.marks.clear()
+        row.elsewhere = row.displaced = row.dropped = 0
+
+    cdef int64_t grown(self, Row *row):
+        return <int64_t>row.marks.size() - row.displaced if row.open else 0
+
+    @property
+    def speakers(self):
+        return <int>self.reader.speakers.size()
+
+    def is_awake(self, int speaker):
+        return self.reader.speakers.at(speaker).awake
+
+    def errors(self):
+        cdef list told = []
+        for number in range(self.reader.errors.size()):
+            if self.reader.errors[number].count:
+                told.append((number, self.reader.errors[number].count))
+                self.reader.errors[number].count = 0
+        return told
+
+    def forget_rows(self):
+        self.reader.forget_rows()
+
+    def forget_whens(self):
+        self.reader.forget_whens()
+
+    def forget_shapes(self):
+        self.reader.forget_shapes()
+        self.places = {(): 0}
+        self.answers = [()]
+
+    @property
+    def whos(self):
+        return self.reader.speaks.size()
+
+    @property
+    def whens(self):
+        return self.reader.known_whens()
+
+    @property
+    def shapes(self):
+        return self.reader.known_shapes()

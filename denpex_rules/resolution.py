@@ -1,0 +1,123 @@
+"""Who spoke and when: actors as the topology joins them, and instants on the common axis, for all that the scan half read.
+
+Lines of one process and sightings of one record have their actor and their instant in common, so each is worked out once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from attrs import evolve
+
+from denpex_rules.calendar import Resolver
+from denpex_rules.clock import Instant
+from denpex_rules.rule import RESTART, Kind
+from denpex_rules.sighting import Activity, Actor, Dropped, Emitter, ErrorLine, Sighting, SourceCoverage
+from denpex_rules.topology import Topology, subject_of
+
+# Rank and agent logs of a job are collected in one go, so the last line of any of them shows how far all of them reach.
+COLLECTED: Final[frozenset[Kind]] = frozenset({"rank", "agent"})
+
+
+class Resolution:
+    """Resolves one collection.
+
+    Args:
+        topology: who is who.
+        resolver: what stamps mean.
+        job: the job that every source belongs to, when the caller knows it.
+    """
+
+    def __init__(self, topology: Topology, resolver: Resolver, job: str | None) -> None:
+        self._topology = topology
+        self._resolver = resolver
+        self._job = job
+        self._printers: dict[tuple[Emitter, Actor], tuple[Actor, Actor]] = {}
+        self._subjects: dict[tuple[Emitter, Actor], Actor] = {}
+        self._instants: dict[tuple[Instant, str, str | None], Instant] = {}
+
+    def sighting(self, sighting: Sighting) -> Sighting:
+        """Return a sighting of whom its line names, else of who printed it."""
+        emitter = sighting.emitter
+        printer, subject = self._printer(emitter, sighting.actor)
+        named = subject_of(printer, sighting.fields, sighting.kind)
+        if named is not printer:
+            subject = self._subject(emitter, named)
+        return sighting.placed(self.instant(sighting.instant, emitter.source, printer.host), subject)
+
+    def error(self, error: ErrorLine) -> ErrorLine:
+        """Return an error record of who printed it."""
+        actor, _ = self._printer(error.emitter, error.actor)
+        return evolve(error, actor=actor, instant=self.instant(error.instant, error.emitter.source, actor.host))
+
+    def activity(self, activity: Activity) -> Activity:
+        """Return an activity with its runs on the common axis."""
+        actor, source, frame = self._subject(activity.emitter, activity.actor), activity.emitter.source, activity.frame
+        at = [self._resolver.resolve(evolve(frame, lo=lo, hi=hi), source, actor.host) for lo, hi in activity.runs]
+        runs = tuple((i.lo, i.hi) for i in at)
+        return evolve(activity, actor=actor, runs=runs, frame=self.instant(frame, source, actor.host))
+
+    def sources(self, sources: Iterable[SourceCoverage], activities: Iterable[Activity]) -> list[SourceCoverage]:
+        """Return coverage with the instants of what was dropped on the common axis; `activities` are resolved already."""
+        hosts = {a.emitter: a.actor.host for a in activities}
+        return [evolve(s, dropped=tuple(self._dropped(s.source, d, hosts) for d in s.dropped)) if s.dropped else s for s in sources]
+
+    def instant(self, instant: Instant, source: str, host: str | None) -> Instant:
+        """Return an instant that stands in a source and was printed on a host on the common axis."""
+        key = instant, source, host
+        found = self._instants.get(key)
+        if found is None:
+            found = self._instants[key] = self._resolver.resolve(instant, source, host)
+        return found
+
+    def _dropped(self, source: str, dropped: Dropped, hosts: Mapping[Emitter, str | None]) -> Dropped:
+        host = hosts.get(Emitter(source, dropped.label or ""))
+        return Dropped(dropped.event, dropped.label, dropped.count, self.instant(dropped.instant, source, host))
+
+    def _printer(self, emitter: Emitter, actor: Actor) -> tuple[Actor, Actor]:
+        """Return who printed lines of an emitter that show this actor, and whom they are about where they name nobody."""
+        key = emitter, actor
+        found = self._printers.get(key)
+        if found is None:
+            printer = self._topology.resolve(actor, emitter)
+            found = self._printers[key] = printer, self._subject(emitter, printer)
+        return found
+
+    def _subject(self, emitter: Emitter, actor: Actor) -> Actor:
+        """Return whom lines of an emitter that name this actor are about."""
+        key = emitter, actor
+        found = self._subjects.get(key)
+        if found is None:
+            found = self._topology.resolve(actor, emitter)
+            found = self._subjects[key] = found if self._job is None else evolve(found, job=self._job)
+        return found
+
+
+def in_attempts(sightings: Sequence[Sighting]) -> Sequence[Sighting]:
+    """Give what a launcher's console shows the attempt that it is of: the launcher says when it starts the next one.
+
+    A restart tells its number by the attempts that are left. Only ranks and the launcher itself have attempts.
+    """
+    restarts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for sighting in sightings:
+        if sighting.event.endswith(RESTART):
+            left, most = sighting.fields.get("left"), sighting.fields.get("all")
+            if isinstance(left, int) and isinstance(most, int) and left <= most:
+                restarts[sighting.source].append((sighting.line, most - left + 1))
+    if not restarts:
+        return sightings
+
+    def placed(sighting: Sighting) -> Sighting:
+        turns = restarts.get(sighting.source)
+        if not turns or sighting.actor.attempt is not None or (sighting.kind or "rank") not in COLLECTED:
+            return sighting
+        begun = bisect_left(turns, sighting.line, key=lambda turn: turn[0])
+        attempt = turns[begun - 1][1] if begun else turns[0][1] - 1
+        return evolve(sighting, actor=evolve(sighting.actor, attempt=attempt))
+
+    for turns in restarts.values():
+        turns.sort()
+    return [placed(s) for s in sightings]

@@ -1,0 +1,40 @@
+"""The collector of reference cycles runs rarely inside of a block, and as before behind it."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from denpex_rules.garbage import TURNS, YOUNG, kept_waiting
+
+
+def test_the_thresholds_come_back() -> None:
+    """Also where the block fails."""
+    before = gc.get_threshold()
+    with pytest.raises(ValueError, match="boom"), kept_waiting():
+        assert gc.get_threshold()[:2] == (YOUNG, TURNS)
+        raise ValueError("boom")
+    assert gc.get_threshold() == before
+
+
+def test_rarer_collections_stay_rarer() -> None:
+    """A process that collects more rarely by its own choice goes on so."""
+    before = gc.get_threshold()
+    gc.set_threshold(YOUNG * 2, TURNS * 2, before[2])
+    try:
+        with kept_waiting():
+            assert gc.get_threshold() == (YOUNG * 2, TURNS * 2, before[2])
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_switched_off_stays_off() -> None:
+    """Nothing is switched on for a process that does without."""
+    gc.disable()
+    try:
+        with kept_waiting():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
