@@ -56,10 +56,10 @@ class Bulk:
         screened = self._screen.look(block)
         marks = deque(screened.marks.items())
         position = 0
-        for start, end in (*screened.full, (len(block), len(block))):
-            self._between(block, position, start, marks)
-            self._read(block[start:end])
-            position = end
+        for begin, behind in (*screened.full, (len(block), len(block))):
+            self._between(block, position, begin, marks)
+            self._read(block[begin:behind])
+            position = behind
 
     def _between(self, block: bytes, start: int, end: int, marks: Marks) -> None:
         """Take lines of which none is known to need reading: runs of plain ones, and whatever stands between these."""

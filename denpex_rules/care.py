@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from typing import Final
 
 # What makes a line more than its prefix and a message, wherever it stands behind the prefix.
@@ -118,11 +119,7 @@ MARKS: Final[tuple[bytes, ...]] = (
 )
 
 # What a message may begin with; and an opening bracket, with no digit behind it. `marks` knows others by their first character.
-FIRST: Final = bytes(
-    byte
-    for byte in range(256)
-    if 0x80 <= byte != 0xE2 or b"%c" % byte in b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_\"'(<>*/.|$@+&:,;!?%"
-)
+FIRST: Final = (string.ascii_letters + string.digits + "_\"'(<>*/.|$@+&:,;!?%").encode() + bytes({*range(0x80, 0x100)} - {0xE2})
 
 # What it must not begin with: words that are too common to look for everywhere.
 NEVER: Final = (b"time", b"host", b"rank", b"exitcode", b"error_file", b"traceback", b"xe ", b"mlx4_", b"mlx5_")

@@ -1,38 +1,31 @@
-"""The plain lines of one source, learned while it is read, so that they need not be read one by one.
+"""The plain lines of one source, so that they need not be read one by one.
 
-Most lines of a log have one of a few forms and tell no more than that their emitter spoke at some second. A form is learned
-from a line that was read in full: number by number `peel` is asked what its prefix gives. The numbers that tell the emitter and
-those that tell the second are captured, the others vary freely, all else is fixed. Whatever in a message could be read as more
-than a message (another record, JSON, a severity, a kind's own token) makes a line not plain.
+Most lines of a log have one of a few forms and tell no more than that their emitter spoke at some second. Whatever in a message
+could be read as more than a message (another record, JSON, a severity, a kind's own token) makes a line not plain.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve
 
 from denpex_rules.care import BEGINS
 from denpex_rules.clock import SECOND, Instant, whole_seconds
-from denpex_rules.formats import ends, settles
 from denpex_rules.record import Line
 from denpex_rules.rule import SEVERITIES
+from denpex_rules.school import MESSAGE, Peel, Prefix, School, body_of, skeleton_of
 
 FORMS: Final = 48  # of one source
 TRIES: Final = 512  # prefixes of one source that are looked at
-PREFIX: Final = 300  # bytes; a longer prefix is not learned
-MESSAGE: Final = 4_000  # bytes; a longer line is no plain line
 KNOWN: Final = 200_000  # numbers of emitters that are remembered; then they are looked up anew
 SECONDS: Final = 10_000  # the same of seconds
 SHAPES: Final = 20_000  # the same of shapes of messages
-DIGITS: Final = 7  # of a number of an emitter or of nothing; formats take no more
 
-Peel = Callable[[bytes], Line]
-Role = Literal["who", "when", "free", "fixed"]
 Row = tuple[bytes, ...]
 Who = bytes | Row  # the numbers of an emitter, and the form
 When = bytes | Row  # those of a time
@@ -40,9 +33,6 @@ Key = tuple[Who, When]
 Form = tuple[int, bytes] | None
 
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
-_DIGITS: Final = re.compile(rb"\d+")
-_NUMBER: Final = rb"\d{1,%d}" % DIGITS
-_WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
 _CLOCK: Final = re.compile(rb"((?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:)([0-5]\d)")
 _SAME: Final = bytes.maketrans(b"0123456789", b"0000000000")
 
@@ -52,59 +42,13 @@ def shape(text: bytes) -> bytes:
     return text.translate(_SAME)
 
 
-@frozen
-class Step:
-    """One stretch of a prefix: a text that is always the same, or a number.
-
-    Args:
-        role: what the number tells; "fixed" for a text.
-        text: the text; empty for a number.
-        width: how many digits the number has; 0: one to seven, as it comes.
-    """
-
-    role: Role
-    text: bytes = b""
-    width: int = 0
-
-    @property
-    def pattern(self) -> bytes:
-        """The step as a regex."""
-        if self.role == "fixed":
-            return re.escape(self.text)
-        return rb"\d{%d}" % self.width if self.width else _NUMBER
-
-
-@frozen
-class Tail:
-    """What follows the last number of a prefix: its end, and the first words of the message where these belong to the form."""
-
-    end: bytes
-    words: bytes = b""
-
-    @property
-    def pattern(self) -> bytes:
-        """The tail as a regex."""
-        return re.escape(self.end) + (BEGINS + re.escape(self.words) if self.words else b"")
-
-
-@define
-class Prefix:
-    """One prefix up to its last number, and what may follow it."""
-
-    steps: tuple[Step, ...]
-    pattern: bytes  # the steps as a regex
-    roles: tuple[Role, ...]  # of its groups
-    least: int  # bytes
-    tails: list[Tail] = field(factory=list)
-    settled: set[bytes] = field(factory=set)  # what follows it where the prefix tells kind and severity, as it is
-
-
 class Forms:
     """The forms of the plain lines of one source."""
 
     def __init__(self, peel: Peel) -> None:
         """Know no form yet; `peel` reads one line of the source."""
         self._peel = peel
+        self._school = School(peel)  # of its own
         self._tried: dict[bytes, int] = {}
         self._prefixes: dict[bytes, Prefix] = {}
         self._count = 0
@@ -122,73 +66,44 @@ class Forms:
 
     # ---- learning
 
+    def attend(self, school: School, lines: Iterable[bytes]) -> bool:
+        """Learn together with other sources, and take at once what is known of lines like these. Returns whether anything is."""
+        self._school = school
+        shown = school.shown(lines)
+        for prefix in shown:
+            self._take(prefix)
+        return bool(shown)
+
     def learn(self, raw: bytes, line: Line) -> None:
-        """Look at a line that was read in full; a form that is seen for the second time is learned."""
-        body = _body(raw, line)
+        """Look at a line that was read in full; a form that is seen for the second time is learned, a known one is taken."""
+        body = body_of(raw, line)
         if not body or self._count >= FORMS or len(self._tried) >= TRIES:
             return
-        skeleton = _DIGITS.sub(b"0", raw[:body])
+        skeleton = skeleton_of(raw, body)
         seen = self._tried.get(skeleton, 0)
         self._tried[skeleton] = seen + 1
-        if seen != 1:
+        if seen > 1:
             return
-        prefix = self._examine(raw, body, line)
-        if prefix is None:
-            return
-        found = self._prefixes.setdefault(prefix.pattern, prefix)
+        prefix = self._school.known(skeleton, raw) or (self._school.examine(skeleton, raw, body) if seen else None)
+        if prefix is not None:
+            self._tried[skeleton] = 2
+            self._take(prefix)
+
+    def _take(self, prefix: Prefix) -> None:
+        found = self._prefixes.get(prefix.pattern)
+        if found is None:
+            found = self._prefixes[prefix.pattern] = evolve(prefix, tails=[], settled=set())
         found.least = min(found.least, prefix.least)
         found.tails += [tail for tail in prefix.tails if tail not in found.tails]
         found.settled |= prefix.settled
         self._count += 1
         self._grown = True
 
-    def _examine(self, raw: bytes, body: int, line: Line) -> Prefix | None:
-        """Return what the numbers of a prefix tell, None where they don't tell it apart from each other."""
-        steps: list[Step] = []
-        position = 0
-        for run in _DIGITS.finditer(raw, 0, body):
-            role = self._role(raw, run.span(), line)
-            if role is None:
-                return None
-            if role != "fixed":
-                steps.append(Step("fixed", raw[position : run.start()]))
-                free = role != "when" and len(run[0]) <= DIGITS
-                steps.append(Step(role, width=0 if free else len(run[0])))
-                position = run.end()
-        begin = len(raw) - len(line.text) + line.body  # of the message; the first words of one may belong to the form
-        if position >= begin or not any(step.role == "when" for step in steps):
-            return None
-        tail = Tail(raw[position:begin], raw[begin:body])
-        pattern, roles = _grouped(steps)
-        least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
-        return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
-
-    def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
-        """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""
-        for digit in _others(raw[span[1] - 1]):
-            other = self._peel(raw[: span[1] - 1] + digit + raw[span[1] :])
-            if _style(other) != _style(line) or other.instant.frame != line.instant.frame:
-                continue
-            who = (other.label, other.actor) != (line.label, line.actor)
-            if other.instant == line.instant:
-                return "who" if who else "free"
-            if who:
-                return None
-            return "free" if self._is_fraction(raw, span, line) else "when"
-        return "fixed"
-
-    def _is_fraction(self, raw: bytes, span: tuple[int, int], line: Line) -> bool:
-        second = whole_seconds(line.instant)
-        length = span[1] - span[0]
-        return all(
-            whole_seconds(self._peel(raw[: span[0]] + digit * length + raw[span[1] :]).instant) == second for digit in (b"0", b"9")
-        )
-
     # ---- reading
 
     def is_plain(self, raw: bytes, line: Line) -> bool:
         """Whether a line whose prefix has a known form is a plain line."""
-        return _body(raw, line) > 0
+        return body_of(raw, line) > 0
 
     def fresh(self) -> list[Prefix] | None:
         """Return all prefixes that were learned, None where there are no new ones since this was asked last."""
@@ -240,7 +155,7 @@ class Forms:
     def _look_up_who(self, who: Who, row: Row) -> None:
         line = self._peel(row[0][:-1])
         self.plains[who] = evolve(line, text=b"")
-        if not row[0] or not _body(row[0][:-1], line):
+        if not row[0] or not body_of(row[0][:-1], line):
             self._odd.add(who)
 
     def _look_up_when(self, when: When, row: Row) -> None:
@@ -294,59 +209,3 @@ def _minute(when: When) -> tuple[When | None, int]:
     told = [(place, part) for place, part in enumerate(parts) if part]
     match = _CLOCK.fullmatch(told[0][1]) if len(told) == 1 else None
     return ((b"%d" % told[0][0], match[1]), int(match[2]) * SECOND) if match else (None, 0)
-
-
-def _body(raw: bytes, line: Line) -> int:
-    """Return where the message of a plain line begins; 0 when the line is none."""
-    told = line.head and not line.partial and not line.repeats
-    wall = line.instant.known and line.instant.clock != "monotonic"
-    if not told or not wall or not line.layout or not raw.endswith(line.text):
-        return 0
-    body = len(raw) - len(line.text) + line.body
-    if not ends(line.layout):  # another prefix could stand where the message begins: its first words belong to the form
-        words = _WORDS.match(raw, body)
-        if words is None:
-            return 0
-        body = words.end()
-    return body if body <= PREFIX and len(raw) - body < MESSAGE else 0
-
-
-def _style(line: Line) -> tuple[Any, ...]:
-    """Return all that lines of one form have in common, but for their emitter and time."""
-    return (
-        line.layout,
-        line.severity,
-        line.kind,
-        line.head,
-        line.repeats,
-        line.partial,
-        len(line.text),
-        line.body,
-        line.instant.known,
-    )
-
-
-def _others(digit: int) -> list[bytes]:
-    """Return the other digits, the nearest first: the next day or second is one too, most often."""
-    return [b"%c" % other for other in sorted(b"0123456789", key=lambda d: (abs(d - digit), d)) if other != digit]
-
-
-def _grouped(steps: list[Step]) -> tuple[bytes, tuple[Role, ...]]:
-    """Return one regex with a group for each stretch of numbers that tell the same, and what the groups tell."""
-    pattern, roles, open_role = b"", [], ""
-    waiting = b""  # fixed text: inside of a group where the same goes on behind it
-    for step in steps:
-        text, role = step.pattern, step.role
-        if role == "fixed":
-            waiting += text
-        elif role == "free":
-            pattern += (b")" if open_role else b"") + waiting + text
-            waiting, open_role = b"", ""
-        elif role == open_role:
-            pattern += waiting + text
-            waiting = b""
-        else:
-            pattern += (b")" if open_role else b"") + waiting + b"(" + text
-            waiting, open_role = b"", role
-            roles.append(role)
-    return pattern + (b")" if open_role else b"") + waiting, tuple(roles)

@@ -18,12 +18,13 @@ from denpex_rules.activity import Frame, Runs
 from denpex_rules.assembly import Speaker
 from denpex_rules.care import FIRST, GLUED, NEVER, OWN
 from denpex_rules.clock import Clock, Instant, whole_seconds
-from denpex_rules.forms import KNOWN, MESSAGE, SECONDS, SHAPES, Forms, Prefix, shape
+from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
 from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, Size, State, digits_alike
 from denpex_rules.retain import Marked, More
 from denpex_rules.rule import SEVERITIES
+from denpex_rules.school import MESSAGE, Prefix
 from denpex_rules.skim import Screen
 
 PURE: Final = "DENPEX_RULES_PURE"  # set in the environment: do without compiled code
@@ -156,7 +157,8 @@ class Native:
             self._answers[stop]()
             if stop in {MARK, ROWS}:
                 plain.quota(self._state.shelf.quota)
-        begin, end = plain.start, plain.end
+        begin: int = plain.start
+        end: int = plain.end
         if plain.taken:
             self._state.followers.end()
             splitter.skip(plain.taken, begin - start)

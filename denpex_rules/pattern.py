@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ ATTEMPTS: Final = 64  # places of one record with the shape but without the valu
 OCCURRENCES: Final = 256  # of one event in one record
 TRIES: Final = 16  # of a regex, before the texts that it needs are derived
 FEW: Final = 8  # sets of texts, and texts of one set, that are looked for before a regex is tried
+MOST: Final = 3  # of those sets, before the regex costs no more
 TEXT_VALUE: Final = 1000  # characters of a captured text that are kept
 SHAPED_VALUE: Final = 4096  # bytes; a longer text of any other type is not a value
 LIST_VALUE: Final = 65_536  # members; a longer list of ranks is not a value
@@ -74,10 +75,10 @@ class EventPattern:
 
     def match(self, text: bytes) -> Hit | None:
         """Return the first hit of the first alternative that has one; see `matches`."""
-        return next(self.matches(text), None)
+        return next(iter(self.matches(text)), None)
 
-    def matches(self, text: bytes, announced: int = -1) -> Iterator[Hit]:
-        """Yield the occurrences of the event in a record's text, at most OCCURRENCES.
+    def matches(self, text: bytes, announced: int = -1) -> list[Hit]:
+        """Return the occurrences of the event in a record's text, at most OCCURRENCES.
 
         Alternatives are tried in written order. One of a single sequence occurs once for each place where it matches, from
         left to right without overlap; one of several sequences occurs once. A later alternative counts only on lines that no
@@ -87,19 +88,22 @@ class EventPattern:
             text: the record's lines, joined by newlines.
             announced: the alternatives that may match, a bit each.
         """
-        taken: list[tuple[int, int]] = []  # the lines of what was yielded, as half-open ranges
+        hits: list[Hit] = []
+        taken: list[tuple[int, int]] = []  # the lines of what earlier alternatives hit, as half-open ranges
         for number, alternative in enumerate(self.alternatives):
-            if not announced >> number & 1 or not alternative.is_worth(text):
+            if not announced >> number & 1:
                 continue
-            before = tuple(taken)
-            for hit in _occurrences(alternative.sequences, text):
-                lines = _lines_around(text, hit)
-                if any(start < lines[1] and lines[0] < end for start, end in before):
+            for hit in alternative.occurrences(text):
+                if taken and _touches(taken, _lines_around(text, hit)):
                     continue
-                taken.append(lines)
-                yield hit
-                if len(taken) == OCCURRENCES:
-                    return
+                hits.append(hit)
+                if len(hits) == OCCURRENCES:
+                    return hits
+            if hits:
+                if b"\n" not in text:
+                    break  # no line is left for a later alternative
+                taken += (_lines_around(text, hit) for hit in hits[len(taken) :])
+        return hits
 
 
 def compile_event(event: Event, types: Types = BUILTIN) -> EventPattern:
@@ -150,19 +154,16 @@ def compile_regex(text: str) -> Any:
     return re2.compile(text.encode(), options)
 
 
-def _occurrences(sequences: tuple[_SequencePattern, ...], text: bytes) -> Iterator[Hit]:
-    if len(sequences) > 1:
-        hit = _match_all(sequences, text)
-        return iter((hit,) if hit else ())
-    return sequences[0].matches(text)
-
-
 def _lines_around(text: bytes, hit: Hit) -> tuple[int, int]:
     end = text.find(b"\n", hit.end)
     return text.rfind(b"\n", 0, hit.start) + 1, (len(text) if end < 0 else end) + 1
 
 
-def _match_all(sequences: tuple[_SequencePattern, ...], text: bytes) -> Hit | None:
+def _touches(taken: list[tuple[int, int]], lines: tuple[int, int]) -> bool:
+    return any(start < lines[1] and lines[0] < end for start, end in taken)
+
+
+def _match_all(sequences: tuple[_Sequence, ...], text: bytes) -> Hit | None:
     fields: dict[str, Value] = {}
     hits = []
     for sequence in sequences:
@@ -193,7 +194,7 @@ class _AlternativePattern:
     _free: int  # tries that are left before the texts decide
 
     @cached_property
-    def sequences(self) -> tuple[_SequencePattern, ...]:
+    def sequences(self) -> tuple[_Sequence, ...]:
         """The compiled sequences. Raises PatternError."""
         return tuple(_compile_sequence(s, self.declared, self.types) for s in self.alternative.sequences)
 
@@ -202,22 +203,27 @@ class _AlternativePattern:
         """The sets of texts."""
         return _needed(self.alternative)
 
-    def is_worth(self, text: bytes) -> bool:
-        """Say whether to try the sequences: some tries cost less than deriving the texts, from then on the texts decide."""
+    def occurrences(self, text: bytes) -> Iterable[Hit]:
+        """Return the places where a single sequence matches; those of several sequences together are one.
+
+        Some tries cost less than deriving the texts, from then on the texts decide what is tried.
+        """
+        sequences = self.sequences
+        first = sequences[0]
+        if len(sequences) == 1 and isinstance(first, _FixedText):
+            return first.matches(text)
         if self._free:
             self._free -= 1
-            return True
-        return self.may_match(text)
+        elif not _stand(self.needed[:MOST], text):
+            return ()
+        if len(sequences) == 1:
+            return first.matches(text, self.needed[0] if self.needed and not self._free else ())
+        hit = _match_all(sequences, text)
+        return (hit,) if hit else ()
 
     def may_match(self, text: bytes) -> bool:
         """Say whether the texts stand in a record; looking for them costs far less than the regex."""
-        for texts in self.needed:
-            for one in texts:
-                if one in text:
-                    break
-            else:
-                return False
-        return True
+        return _stand(self.needed, text)
 
     @cached_property
     def _evened_needed(self) -> tuple[tuple[bytes, ...], ...]:
@@ -229,6 +235,17 @@ class _AlternativePattern:
 
 
 _NUMBERS: Final = re.compile(rb"\d+")
+
+
+def _stand(needed: tuple[tuple[bytes, ...], ...], text: bytes) -> bool:
+    """Say whether one text of each set stands in a record."""
+    for texts in needed:
+        for one in texts:
+            if one in text:
+                break
+        else:
+            return False
+    return True
 
 
 def _evened(text: bytes) -> bytes:
@@ -250,6 +267,25 @@ class _Group:
 
 
 @frozen
+class _FixedText:
+    """A sequence of one text without captures: looking for it costs less than a regex."""
+
+    fixed: bytes
+
+    def match(self, text: bytes) -> Hit | None:
+        """Return the leftmost hit, None when there is none."""
+        return next(self.matches(text), None)
+
+    def matches(self, text: bytes) -> Iterator[Hit]:
+        """Yield the places where the text stands, from left to right without overlap."""
+        fixed, size = self.fixed, len(self.fixed)
+        begin = text.find(fixed)
+        while begin >= 0:
+            yield Hit({}, begin, begin + size)
+            begin = text.find(fixed, begin + size)
+
+
+@frozen
 class _SequencePattern:
     regex: Any
     groups: tuple[_Group, ...]
@@ -258,36 +294,54 @@ class _SequencePattern:
         """Return the leftmost hit, None when there is none."""
         return next(self.matches(text), None)
 
-    def matches(self, text: bytes) -> Iterator[Hit]:
+    def matches(self, text: bytes, needed: tuple[bytes, ...] = ()) -> Iterator[Hit]:
         """Yield the places, from left to right without overlap, where the shape fits and all captured texts are values.
 
         After a text that is no value, the search goes on behind that text: a piece of it can't become a value.
+
+        Args:
+            text: the record's text.
+            needed: texts of which every match contains one; none where that is not known.
         """
-        position, failures = 0, 0
-        while position <= len(text) and failures < ATTEMPTS:
+        position, failures, size = 0, 0, len(text)
+        while position <= size and failures < ATTEMPTS:
             found = self.regex.search(text, position)
             if found is None:
                 return
-            fields, end = self._fields(found, text)
-            position = max(found.start() + 1, end)
+            start, end = found.span()
+            fields, stop = self._fields(found, text, end)
             if fields is None:
                 failures += 1
             else:
-                yield Hit(fields, found.start(), found.end())
+                yield Hit(fields, start, end)
+            position = max(start + 1, stop)
+            if needed and not _stands_from(position, needed, text):
+                return
 
-    def _fields(self, found: Any, text: bytes) -> tuple[dict[str, Value] | None, int]:
+    def _fields(self, found: Any, text: bytes, end: int) -> tuple[dict[str, Value] | None, int]:
         """Return the values of a match and its end, or None and the end of the text that is no value."""
         fields: dict[str, Value] = {}
         for group in self.groups:
-            start, end = found.span(group.index)
+            start, stop = found.span(group.index)
             if start < 0:  # an optional group that took no part
                 continue
-            value = _value(group, text, start, end)
+            value = _value(group, text, start, stop)
             if value is None or fields.get(group.name, value) != value:
-                return None, end
+                return None, stop
             if group.name not in ANONYMOUS:
                 fields[group.name] = value
-        return fields, found.end()
+        return fields, end
+
+
+_Sequence = _FixedText | _SequencePattern
+
+
+def _stands_from(position: int, texts: tuple[bytes, ...], text: bytes) -> bool:
+    """Say whether one of some texts stands behind a position: this costs less than to try a regex there."""
+    for one in texts:  # noqa: SIM110  # a generator costs more than the search
+        if text.find(one, position) >= 0:
+            return True
+    return False
 
 
 def _value(group: _Group, text: bytes, start: int, end: int) -> Value | None:
@@ -310,7 +364,10 @@ def _value(group: _Group, text: bytes, start: int, end: int) -> Value | None:
     return None if isinstance(value, tuple) and len(value) > LIST_VALUE else value
 
 
-def _compile_sequence(sequence: Sequence, declared: Mapping[str, str], types: Types) -> _SequencePattern:
+def _compile_sequence(sequence: Sequence, declared: Mapping[str, str], types: Types) -> _Sequence:
+    fixed = _fixed(sequence)
+    if fixed:
+        return _FixedText(fixed)
     pieces: list[str] = []
     groups: list[_Group] = []
     taken = 0  # groups of the parts before
@@ -324,6 +381,14 @@ def _compile_sequence(sequence: Sequence, declared: Mapping[str, str], types: Ty
         groups += own
         taken += len(own) if isinstance(part, Template) else _compile(text, part).groups
     return _SequencePattern(_compile("(?m)" + "(?s:.*?)".join(pieces), sequence.parts[-1]), tuple(groups))
+
+
+def _fixed(sequence: Sequence) -> bytes:
+    """Return the text of a sequence that is one template without captures."""
+    first = sequence.parts[0]
+    if len(sequence.parts) > 1 or isinstance(first, Regex) or not all(isinstance(piece, str) for piece in first.pieces):
+        return b""
+    return "".join(map(str, first.pieces)).encode()
 
 
 def _compile(text: str, part: Template | Regex) -> Any:

@@ -173,20 +173,18 @@ class SourceScanner:
         sample, self.state.sample = self.state.sample, None
         if sample:
             self.state.hints = formats.decide([line.data for line in sample], self.state.hints)
-            if self._skims:
-                self._skimmer = self._begin()
-            taken = LEARN if self._skimmer is not None and len(sample) == SAMPLE_LINES and _is_whole(sample) else len(sample)
-            self._recorder.take(sample[:taken])
-            if taken < len(sample):
-                self._skim_sample(self._skimmer, sample[taken:])
+            self._skimmer = skimmer = self._begin() if self._skims else None
+            if skimmer is None or len(sample) < SAMPLE_LINES or not _is_whole(sample):
+                self._recorder.take(sample)
+            else:
+                self._recorder.take(sample[:LEARN])
+                self._skim_sample(skimmer, sample[LEARN:])
 
     def _begin(self) -> Skimmer:
         screen = Screen(self._matcher, self._forms, self._plain)
         if not self._compiled or not native.available():
             return Bulk(self._recorder, self._forms, screen, self._plain, self._read_block)
-        self._recorder.ahead = skimmer = Native(
-            self._recorder, self._forms, screen, self._plain, self._read_block, self._matcher
-        )
+        self._recorder.ahead = skimmer = Native(self._recorder, self._forms, screen, self._plain, self._read_block, self._matcher)
         return skimmer
 
     def _read_block(self, block: bytes) -> None:

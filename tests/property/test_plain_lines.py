@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from denpex_rules import bulk, native, recorder, scanner
+from denpex_rules import bulk, native, recorder, scanner, school
 from denpex_rules.gather import compile_named
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
@@ -92,3 +92,18 @@ def test_skimming_changes_nothing(
         patch.setattr(scanner, "LEARN", 2)
         patch.setattr("denpex_rules.retain.PER_EMITTER", 6)
         assert scanned(data, chunks, skim=True) == scanned(data, 1 << 20, skim=False)
+
+
+@given(
+    st.lists(LINE, min_size=1, max_size=12), st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=60), min_size=2, max_size=3)
+)
+def test_what_other_sources_taught_changes_nothing(lines: list[bytes], orders: list[list[int]]) -> None:
+    """A source whose forms others taught before it was read gives what it gives alone."""
+    school._school.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (scanner, recorder, bulk, native):
+            patch.setattr(module, "SAMPLE_LINES", 4)
+        patch.setattr(scanner, "LEARN", 2)
+        for order in orders:
+            data = b"\n".join(lines[i % len(lines)] for i in order)
+            assert scanned(data, 1 << 20, skim=True) == scanned(data, 1 << 20, skim=False)

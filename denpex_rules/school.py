@@ -1,0 +1,252 @@
+"""How the forms of plain lines are learned, and what was learned of one source handed on to those like it.
+
+A form is learned from a line that was read in full: number by number `peel` is asked what its prefix gives. The numbers that tell
+the emitter and those that tell the second are captured, the others vary freely, all else is fixed.
+
+That all lines of a form read alike is true of each source of a school or of none. So what one source teaches makes the others
+faster, and no other difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, Final, Literal
+
+from attrs import define, evolve, field, frozen
+
+from denpex_rules.care import BEGINS
+from denpex_rules.clock import whole_seconds
+from denpex_rules.formats import ends, settles
+from denpex_rules.record import Hints, Line
+from denpex_rules.sighting import Actor
+
+SCHOOLS: Final = 64
+TAUGHT: Final = 48  # prefixes of one school; then all are learned anew
+PREFIX: Final = 300  # bytes; a longer prefix is not learned
+MESSAGE: Final = 4_000  # bytes; a longer line is no plain line
+DIGITS: Final = 7  # of a number of an emitter or of nothing; formats take no more
+
+Peel = Callable[[bytes], Line]
+Role = Literal["who", "when", "free", "fixed"]
+
+_DIGITS: Final = re.compile(rb"\d+")
+_NUMBER: Final = rb"\d{1,%d}" % DIGITS
+_WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
+# What no line names, in place of what the places of sources name.
+_STAND_INS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("rank", "local_rank", "pid", "attempt"), -1),
+    **dict.fromkeys(("host", "device", "job"), "\0"),
+}
+
+
+@frozen
+class Step:
+    """One stretch of a prefix: a text that is always the same, or a number.
+
+    Args:
+        role: what the number tells; "fixed" for a text.
+        text: the text; empty for a number.
+        width: how many digits the number has; 0: one to seven, as it comes.
+    """
+
+    role: Role
+    text: bytes = b""
+    width: int = 0
+
+    @property
+    def pattern(self) -> bytes:
+        """The step as a regex."""
+        if self.role == "fixed":
+            return re.escape(self.text)
+        return rb"\d{%d}" % self.width if self.width else _NUMBER
+
+
+@frozen
+class Tail:
+    """What follows the last number of a prefix: its end, and the first words of the message where these belong to the form."""
+
+    end: bytes
+    words: bytes = b""
+
+    @property
+    def pattern(self) -> bytes:
+        """The tail as a regex."""
+        return re.escape(self.end) + (BEGINS + re.escape(self.words) if self.words else b"")
+
+
+@define
+class Prefix:
+    """One prefix up to its last number, and what may follow it."""
+
+    steps: tuple[Step, ...]
+    pattern: bytes  # the steps as a regex
+    roles: tuple[Role, ...]  # of its groups
+    least: int  # bytes
+    tails: list[Tail] = field(factory=list)
+    settled: set[bytes] = field(factory=set)  # what follows it where the prefix tells kind and severity, as it is
+
+    @property
+    def whole(self) -> bytes:
+        """The prefix and what follows it as a regex, up to where the message begins."""
+        return b"%s(?:%s)%s" % (self.pattern, b"|".join(tail.pattern for tail in self.tails), BEGINS)
+
+
+class School:
+    """The forms that were learned of sources that read their lines alike."""
+
+    def __init__(self, peel: Peel) -> None:
+        """Know no form yet; `peel` reads one line of any of the sources."""
+        self.peel = peel
+        self._known: dict[bytes, list[tuple[re.Pattern[bytes], Prefix]]] = {}  # by skeleton
+        self._all: list[Prefix] = []
+        self._any: re.Pattern[bytes] | None = None
+
+    def shown(self, lines: Iterable[bytes]) -> list[Prefix]:
+        """Return the known prefixes that lines have."""
+        if not self._all:
+            return []
+        if self._any is None:
+            self._any = re.compile(b"|".join(b"(%s)" % prefix.whole for prefix in self._all))
+        found = {match.lastindex for line in lines if (match := self._any.match(line))}
+        groups = accumulate((1 + len(prefix.roles) for prefix in self._all[:-1]), initial=1)
+        return [prefix for prefix, group in zip(self._all, groups, strict=True) if group in found]
+
+    def known(self, skeleton: bytes, raw: bytes) -> Prefix | None:
+        """Return the prefix of a line, None where none was learned."""
+        return next((prefix for pattern, prefix in self._known.get(skeleton, ()) if pattern.match(raw)), None)
+
+    def examine(self, skeleton: bytes, raw: bytes, body: int) -> Prefix | None:
+        """Learn the prefix of a line whose message begins at `body`; None where no form can have it."""
+        prefix = self._examine(raw, body)
+        if prefix is None:
+            return None
+        if len(self._all) >= TAUGHT:
+            self._known.clear()
+            self._all.clear()
+        self._known.setdefault(skeleton, []).append((re.compile(prefix.whole), prefix))
+        self._all.append(prefix)
+        self._any = None
+        return prefix
+
+    def _examine(self, raw: bytes, body: int) -> Prefix | None:
+        """Return what the numbers of a prefix tell, None where they don't tell it apart from each other."""
+        line = self.peel(raw)
+        steps: list[Step] = []
+        position = 0
+        for run in _DIGITS.finditer(raw, 0, body):
+            role = self._role(raw, run.span(), line)
+            if role is None:
+                return None
+            if role != "fixed":
+                steps.append(Step("fixed", raw[position : run.start()]))
+                free = role != "when" and len(run[0]) <= DIGITS
+                steps.append(Step(role, width=0 if free else len(run[0])))
+                position = run.end()
+        begin = len(raw) - len(line.text) + line.body  # of the message; the first words of one may belong to the form
+        if position >= begin or not any(step.role == "when" for step in steps):
+            return None
+        tail = Tail(raw[position:begin], raw[begin:body])
+        pattern, roles = _grouped(steps)
+        least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
+        return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
+
+    def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
+        """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""
+        for digit in _others(raw[span[1] - 1]):
+            other = self.peel(raw[: span[1] - 1] + digit + raw[span[1] :])
+            if _style(other) != _style(line) or other.instant.frame != line.instant.frame:
+                continue
+            who = (other.label, other.actor) != (line.label, line.actor)
+            if other.instant == line.instant:
+                return "who" if who else "free"
+            if who:
+                return None
+            return "free" if self._is_fraction(raw, span, line) else "when"
+        return "fixed"
+
+    def _is_fraction(self, raw: bytes, span: tuple[int, int], line: Line) -> bool:
+        second = whole_seconds(line.instant)
+        length = span[1] - span[0]
+        return all(
+            whole_seconds(self.peel(raw[: span[0]] + digit * length + raw[span[1] :]).instant) == second for digit in (b"0", b"9")
+        )
+
+
+def school_of(peel: Callable[[bytes, Hints], Line], hints: Hints) -> School:
+    """Return the school of the sources whose place claims the same, but for whom it names.
+
+    Args:
+        peel: reads one line.
+        hints: what a source's place claims, and what many of its lines tell.
+    """
+    stands_for = {part: other for part, other in _STAND_INS.items() if getattr(hints.actor, part) is not None}
+    return _school(peel, evolve(hints, actor=Actor(**stands_for), domain=""))
+
+
+@lru_cache(maxsize=SCHOOLS)
+def _school(peel: Callable[[bytes, Hints], Line], hints: Hints) -> School:
+    return School(lambda raw: peel(raw, hints))
+
+
+def skeleton_of(raw: bytes, body: int) -> bytes:
+    """Return a line's prefix with all its numbers alike."""
+    return _DIGITS.sub(b"0", raw[:body])
+
+
+def body_of(raw: bytes, line: Line) -> int:
+    """Return where the message of a plain line begins; 0 when the line is none."""
+    told = line.head and not line.partial and not line.repeats
+    wall = line.instant.known and line.instant.clock != "monotonic"
+    if not told or not wall or not line.layout or not raw.endswith(line.text):
+        return 0
+    body = len(raw) - len(line.text) + line.body
+    if not ends(line.layout):  # another prefix could stand where the message begins: its first words belong to the form
+        words = _WORDS.match(raw, body)
+        if words is None:
+            return 0
+        body = words.end()
+    return body if body <= PREFIX and len(raw) - body < MESSAGE else 0
+
+
+def _style(line: Line) -> tuple[Any, ...]:
+    """Return all that lines of one form have in common, but for their emitter and time."""
+    return (
+        line.layout,
+        line.severity,
+        line.kind,
+        line.head,
+        line.repeats,
+        line.partial,
+        len(line.text),
+        line.body,
+        line.instant.known,
+    )
+
+
+def _others(digit: int) -> list[bytes]:
+    """Return the other digits, the nearest first: the next day or second is one too, most often."""
+    return [b"%c" % other for other in sorted(b"0123456789", key=lambda d: (abs(d - digit), d)) if other != digit]
+
+
+def _grouped(steps: list[Step]) -> tuple[bytes, tuple[Role, ...]]:
+    """Return one regex with a group for each stretch of numbers that tell the same, and what the groups tell."""
+    pattern, roles, open_role = b"", [], ""
+    waiting = b""  # fixed text: inside of a group where the same goes on behind it
+    for step in steps:
+        text, role = step.pattern, step.role
+        if role == "fixed":
+            waiting += text
+        elif role == "free":
+            pattern += (b")" if open_role else b"") + waiting + text
+            waiting, open_role = b"", ""
+        elif role == open_role:
+            pattern += waiting + text
+            waiting = b""
+        else:
+            pattern += (b")" if open_role else b"") + waiting + b"(" + text
+            waiting, open_role = b"", role
+            roles.append(role)
+    return pattern + (b")" if open_role else b"") + waiting, tuple(roles)

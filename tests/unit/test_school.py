@@ -1,0 +1,113 @@
+"""Schools: what one source taught is known to those like it, and to no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from denpex_rules import school
+from denpex_rules.formats import peel
+from denpex_rules.forms import Forms
+from denpex_rules.record import Hints, LineFormat
+from denpex_rules.school import School, body_of, school_of, skeleton_of
+from denpex_rules.sighting import Actor
+
+TEE = b"[default%d]:2026-11-30 10:00:%02d,%03d INFO loader: shard %d read"
+PLAIN = b"2026-11-30 10:00:%02d,%03d INFO loader: shard %d read"
+GLOG = b"I1130 10:00:%02d.%06d 4242 worker.cc:88] shard %d read"
+
+
+def examined(taught: School, line: bytes) -> bool:
+    """Teach the form of a line; say whether it has one."""
+    body = body_of(line, peel(line))
+    return bool(body) and taught.examine(skeleton_of(line, body), line, body) is not None
+
+
+def knows(taught: School, line: bytes) -> bool:
+    """Say whether the form of a line is known."""
+    return taught.known(skeleton_of(line, body_of(line, peel(line))), line) is not None
+
+
+def test_a_school_knows_what_it_was_taught() -> None:
+    """Lines of a form are known whatever their numbers are; other lines are not."""
+    taught = School(peel)
+    assert not knows(taught, TEE % (3, 7, 125, 9))
+    assert taught.shown([TEE % (3, 7, 125, 9)]) == []
+    assert examined(taught, TEE % (3, 7, 125, 9))
+    assert examined(taught, PLAIN % (7, 125, 9))
+    assert knows(taught, TEE % (12, 59, 0, 100))
+    assert not knows(taught, TEE.replace(b"INFO", b"DEBUG") % (3, 7, 125, 9))
+    assert not examined(taught, b"step 10 done")
+    assert examined(taught, GLOG % (7, 125, 9))
+    dated = (GLOG % (7, 125, 9)).replace(b"I1130", b"I20261130")  # the same but for the width of a number
+    assert not knows(taught, dated)
+    assert examined(taught, dated)
+    assert knows(taught, dated)
+
+
+def test_lines_show_which_forms_they_have() -> None:
+    """Of all that is known, a source takes what its own lines show."""
+    taught = School(peel)
+    for line in (TEE % (3, 7, 125, 9), PLAIN % (7, 125, 9), GLOG % (7, 125, 9)):
+        assert examined(taught, line)
+    tee, plain, glog = taught.shown([TEE % (1, 1, 1, 1), PLAIN % (1, 1, 1), b"", GLOG % (1, 1, 1)])
+    assert taught.shown([PLAIN % (8, 9, 10), b"step 10 done"]) == [plain]
+    assert taught.shown([GLOG % (8, 9, 10), TEE % (8, 9, 10, 11)]) == [tee, glog]
+
+
+def test_a_source_takes_what_another_taught() -> None:
+    """A form that another source's second line taught is in use from the first line on; what it learns itself is its own."""
+    taught = School(peel)
+    first, second = Forms(peel), Forms(peel)
+    assert not first.attend(taught, [PLAIN % (7, 1, 9)])
+    for second_of in (7, 8):
+        line = PLAIN % (second_of, 1, 9)
+        first.learn(line, peel(line))
+    assert second.attend(taught, [PLAIN % (30, 2, 9)])
+    second.refresh()
+    assert second.head(PLAIN % (31, 4, 9), 0)[0] is not None
+    line = PLAIN.replace(b"INFO", b"DEBUG") % (7, 1, 9)
+    for _ in range(2):
+        second.learn(line, peel(line))
+    second.refresh()
+    first.refresh()
+    assert second.head(line, 0)[0] is not None
+    assert first.head(line, 0)[0] is None
+    first.learn(line, peel(line))  # seen once here, but twice there
+    first.refresh()
+    assert first.head(line, 0)[0] is not None
+
+
+def test_names_make_no_school_claims_do() -> None:
+    """Files of two ranks learn together; those whose place claims something else, or whose wrappers differ, do not."""
+    three = Hints(Actor(rank=3, host="node-07"), "rank", "a/rank_3.log", process=True)
+    four = Hints(Actor(rank=4, host="node-08"), "rank", "b/rank_4.log", process=True)
+    assert school_of(peel, three) is school_of(peel, four)
+    others = [
+        Hints(Actor(rank=4), "rank", process=True),
+        Hints(Actor(rank=4, host="node-08"), "rank"),
+        Hints(Actor(rank=4, host="node-08"), "kernel", process=True),
+        Hints(Actor(rank=4, host="node-08"), "rank", process=True, wrappers=frozenset({"srun_label"})),
+        Hints(Actor(rank=4, host="node-08"), "rank", process=True, tagged=True),
+        Hints(Actor(rank=4, host="node-08"), "rank", process=True, formats=(LineFormat("own", ("{time} {text}",)),)),
+    ]
+    assert len({id(school_of(peel, hints)) for hints in (three, *others)}) == 1 + len(others)
+
+
+def test_a_number_tells_whose_line_it_is_whatever_the_place_names() -> None:
+    """A rank in a line is told apart also where a digit makes it the one that the file's name has."""
+    taught = school_of(peel, Hints(Actor(rank=4)))
+    line = b"[rank3]: 2026-11-30 10:00:07,125 INFO loader: shard 9 read"
+    body = body_of(line, peel(line))
+    prefix = taught.examine(skeleton_of(line, body), line, body)
+    assert prefix is not None
+    assert prefix.roles == ("who", "when")
+
+
+def test_a_full_school_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known is bounded; then it is learned again."""
+    monkeypatch.setattr(school, "TAUGHT", 2)
+    taught = School(peel)
+    for line in (TEE % (3, 7, 125, 9), PLAIN % (7, 125, 9), GLOG % (7, 125, 9)):
+        assert examined(taught, line)
+    assert [knows(taught, line) for line in (TEE % (3, 7, 125, 9), PLAIN % (7, 125, 9), GLOG % (7, 125, 9))] == [False, False, True]
+    assert len(taught.shown([TEE % (3, 7, 125, 9), GLOG % (7, 125, 9)])) == 1
