@@ -16,7 +16,7 @@ from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.record import Line
 from denpex_rules.retain import Gap, Marked
 from denpex_rules.rule import SEVERITIES, Kind, LogSeverity
-from denpex_rules.sighting import TEXT_LIMIT
+from denpex_rules.sighting import TEXT_LIMIT, Actor
 
 RECORD_LINES: Final = 200  # a longer record is cut into several
 RECORD_BYTES: Final = 64 * 1024
@@ -50,6 +50,7 @@ class Whole:
         self.pieces = pieces
         severities = [p.line.severity for p in pieces if p.line.severity is not None]
         self.severity: LogSeverity | None = max(severities, key=SEVERITIES.index, default=None)
+        self._shown: dict[tuple[int, int], str] = {}
 
     @cached_property
     def text(self) -> bytes:
@@ -72,8 +73,23 @@ class Whole:
 
     def when(self, row: int) -> Instant | Gap:
         """Return the stamp of a line, else the nearest one above it in the record, else the gap that the line falls into."""
-        stamped = (p.when for p in reversed(self.pieces[: row + 1]) if isinstance(p.when, Instant))
-        return next(stamped, self.pieces[row].when)
+        own = self.pieces[row].when
+        if isinstance(own, Instant):
+            return own
+        return next((p.when for p in reversed(self.pieces[:row]) if isinstance(p.when, Instant)), own)
+
+    def actor(self, row: int) -> Actor:
+        """Return whom a line speaks for, with what it lacks from the first one."""
+        return self.pieces[row].line.actor.merge(self.pieces[0].line.actor)
+
+    def shown(self, row: int, offset: int) -> str:
+        """Return a line for display around an offset of the text; one string for all offsets that show the same."""
+        text, offset = self.pieces[row].text, offset - self.starts[row]
+        key = row, 0 if offset <= _NEAR and b"\n" not in text else offset
+        found = self._shown.get(key)
+        if found is None:
+            found = self._shown[key] = shown(text, offset)
+        return found
 
 
 class Speaker:
@@ -137,6 +153,7 @@ class Speaker:
 # ------------------------------------------------------------------ texts
 
 _VARIABLE: Final = re.compile(r"0[xX][0-9a-fA-F]+|(?:/[^\s/:'\",;()\[\]<>=]+)+/?|(?=[a-f]*\d)[0-9a-f]{8,}|\d+")
+_NEAR: Final = TEXT_LIMIT // 2  # bytes from a line's begin; a match there is shown with the begin
 _LEAD: Final = 200  # bytes shown in front of a match that stands far inside a line
 
 
@@ -145,7 +162,7 @@ def shown(text: bytes, offset: int = 0) -> str:
     begin = text.rfind(b"\n", 0, offset) + 1
     end = text.find(b"\n", offset)
     line = text[begin : len(text) if end < 0 else end]
-    far = offset - begin > TEXT_LIMIT // 2
+    far = offset - begin > _NEAR
     if far:
         line = line[offset - begin - _LEAD :]
     words = line[: 4 * TEXT_LIMIT].decode("utf-8", "backslashreplace")

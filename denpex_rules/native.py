@@ -290,7 +290,7 @@ class Native:
         plain, number = self._plain, self._plain.speaker
         label = self._labels[number]
         event = self._recorder.mark_event(self._marked(plain.last(number)), plain.next(), label)
-        plain.marked(*(self._state.shelf.room(event, label) or (0, 0)))
+        plain.marked(*(self._state.shelf.room(event, label) or (0, 0, 0)))
 
     def _error(self) -> None:
         plain, number = self._plain, self._plain.speaker

@@ -91,7 +91,7 @@ class EventPattern:
         hits: list[Hit] = []
         taken: list[tuple[int, int]] = []  # the lines of what earlier alternatives hit, as half-open ranges
         for number, alternative in enumerate(self.alternatives):
-            if not announced >> number & 1:
+            if not announced >> number & 1 or alternative.lead not in text:
                 continue
             for hit in alternative.occurrences(text):
                 if taken and _touches(taken, _lines_around(text, hit)):
@@ -130,7 +130,13 @@ def trusted_event(event: Event, types: Types = BUILTIN) -> EventPattern:
         types: every capture type that it names.
     """
     declared = dict(event.captures)
-    return EventPattern(event, tuple(_AlternativePattern(a, declared, types, _free(a)) for a in event.alternatives))
+    return EventPattern(event, tuple(_AlternativePattern(a, declared, types, _lead(a), _free(a)) for a in event.alternatives))
+
+
+def _lead(alternative: Alternative) -> bytes:
+    """Return the longest text of an alternative's templates; empty where they have none."""
+    templates = (p for s in alternative.sequences for p in s.parts if isinstance(p, Template))
+    return max((piece for t in templates for piece in t.pieces if isinstance(piece, str)), key=len, default="").encode()
 
 
 def _free(alternative: Alternative) -> int:
@@ -191,6 +197,7 @@ class _AlternativePattern:
     alternative: Alternative
     declared: Mapping[str, str]
     types: Types
+    lead: bytes  # a text that every match contains; empty while none is known
     _free: int  # tries that are left before the texts decide
 
     @cached_property
@@ -214,6 +221,8 @@ class _AlternativePattern:
             return first.matches(text)
         if self._free:
             self._free -= 1
+            if not self._free and not self.lead and self.needed and len(self.needed[0]) == 1:
+                self.lead = self.needed[0][0]
         elif not _stand(self.needed[:MOST], text):
             return ()
         if len(sequences) == 1:

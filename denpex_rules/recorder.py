@@ -83,17 +83,19 @@ class Recorder:
         self._read = read
         self.ahead: Ahead = NoneAhead()
         self._templates: dict[bytes, str] = {}
+        self._emitters: dict[str, Emitter] = {}
 
     def scan(self, mtime: int | None) -> Scan:
         """Return all that is kept; `mtime` is when the source was last written (ns UTC)."""
-        place = self._matcher.place
+        place, events = self._matcher.place, len(self._matcher.events)
         records: dict[int, Whole] = {}
-        found = [
-            sighting
-            for event, label, kept in self.state.shelf
-            for sighting in (self._resolved(kept, event, label, records) if isinstance(kept, Marked) else (kept.resolved(),))
-        ]
-        found.sort(key=lambda s: (s.line, place[s.event]))  # stable: occurrences on one line keep their order
+        found: list[Sighting] = []
+        for event, label, kept in self.state.shelf:
+            if isinstance(kept, Marked):
+                found += self._resolved(kept, place[event], label, records)
+            else:
+                found.append(kept.resolved())
+        found.sort(key=lambda s: s.line * events + place[s.event])  # stable: occurrences on one line keep their order
         errors = sorted(self.state.errors, key=lambda e: e.line)
         return Scan(tuple(found), (self._coverage(mtime),), tuple(errors))
 
@@ -241,22 +243,30 @@ class Recorder:
         emitter.pieces, emitter.hits, emitter.size, emitter.tail = [], {}, 0, None
 
     def _sighting(self, place: int, hit: Hit, record: Whole, row: int, label: str) -> Sighting:
-        piece, event = record.pieces[row], self._matcher.events[place]
-        when = record.when(row)
+        piece, when = record.pieces[row], record.when(row)
         return Sighting(
-            event.id,
-            Emitter(self._source, label),
+            self._matcher.events[place].id,
+            self._emitter(label),
             record.pieces[0].number,
             piece.number,
             piece.start,
             piece.end,
             when if isinstance(when, Instant) else UNKNOWN,
-            piece.line.actor.merge(record.pieces[0].line.actor),
+            record.actor(row),
             hit.fields,
             record.kind(row),
             record.severity,
-            shown(piece.text, hit.start - record.starts[row]),
+            record.shown(row, hit.start),
         )
+
+    def _emitter(self, label: str) -> Emitter:
+        """Return the emitter with this label: one for all that is kept of it."""
+        found = self._emitters.get(label)
+        if found is None:
+            if len(self._emitters) >= LABELS:
+                self._emitters.clear()
+            found = self._emitters[label] = Emitter(self._source, label)
+        return found
 
     def _remember_error(self, record: Whole, emitter: Speaker) -> None:
         # A traceback says at its end what it is about.
@@ -322,12 +332,11 @@ class Recorder:
         piece.when = piece.line.instant
         return Whole([piece])
 
-    def _resolved(self, marked: Marked, event: str, label: str, records: dict[int, Whole]) -> list[Sighting]:
+    def _resolved(self, marked: Marked, place: int, label: str, records: dict[int, Whole]) -> list[Sighting]:
         """Return the sightings of an event in a marked line; `records` are those of lines that were read already."""
         record = records.get(marked.number)
         if record is None:
             record = records[marked.number] = self._alone(marked)
-        place = self._matcher.place[event]
         return [self._sighting(place, hit, record, 0, label) for hit in self._matcher.pattern(place).matches(record.text)]
 
     def _recall(self, emitter: Speaker, tail: Marked) -> None:
@@ -417,6 +426,7 @@ class State:
         self.sample_bytes = 0
         self.joiner = Joiner()
         self.splitter = LineSplitter()
+        self.held = b""  # the first bytes of a line that is skimmed when it ends
         self.followers = Followers()
         self.emitters: dict[str, Speaker] = {}
         self.open: dict[str, Speaker] = {}  # those with an unfinished record, longest open first

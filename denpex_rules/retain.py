@@ -157,21 +157,22 @@ class Row:
         self._room, self._first, self._newest = head, kept[:head], deque(kept[head:], maxlen=tail)
 
     @property
-    def room(self) -> tuple[int, int] | None:
-        """How many of the newest are kept at most, and how many by now; None while the first ones are not complete."""
-        return (self._newest.maxlen or 0, len(self._newest)) if len(self._first) >= self._room else None
+    def room(self) -> tuple[int, int, int]:
+        """How many more of the first are kept, how many of the newest at most, and how many of these by now."""
+        return self._room - len(self._first), self._newest.maxlen or 0, len(self._newest)
 
     def extend(self, more: More) -> int:
         """Add marked lines that were collected elsewhere, as `add` of each would. Returns by how many the row grew."""
-        newest = self._newest
-        before = len(newest)
-        for _ in range(min(before, max(0, before + more.dropped + len(more.marks) - (newest.maxlen or 0)))):
+        before = len(self)
+        newest, first = self._newest, self._room - len(self._first)
+        self._first += more.marks[:first]
+        rest = more.marks[first:]
+        for _ in range(min(len(newest), max(0, len(newest) + more.dropped + len(rest) - (newest.maxlen or 0)))):
             self.drop(newest.popleft())
         if more.dropped:
             self._drop_all(more)
-        for mark in more.marks:
-            self.add(mark)
-        return len(newest) - before
+        newest += rest
+        return len(self) - before
 
     def _drop_all(self, more: More) -> None:
         """Count several that are not kept, of which the lowest and the highest second are known."""
@@ -239,8 +240,8 @@ class Shelf:
         while self.kept > PER_SOURCE and self._limit > FEWEST:
             self.shrink(self._limit // 2)
 
-    def room(self, event: str, label: str) -> tuple[int, int] | None:
-        """Return how many more lines of a row are kept at most and by now; None where each must be added by itself."""
+    def room(self, event: str, label: str) -> tuple[int, int, int] | None:
+        """Return what the row of an event and emitter can take, as `Row.room`; None where there is none."""
         row = self._rows.get((event, label))
         return row.room if row is not None else None
 

@@ -25,6 +25,7 @@ from denpex_rules.skim import Screen
 
 STEP: Final = 64 * 1024  # bytes that are cut into lines at once: a chunk may hold nothing but newlines
 BLOCK: Final = 1 << 20  # bytes that are skimmed at once
+HELD: Final = 8 * 1024  # bytes of a line that does not end yet, until it is read in pieces
 SAMPLE_BYTES: Final = 256 * 1024
 SAMPLE_STEP: Final = 4 * 1024  # as STEP, among the first lines: what comes behind them can be skimmed
 LEARN: Final = 20  # of the first lines, that are read in full
@@ -84,21 +85,39 @@ class SourceScanner:
         while position < len(chunk):
             position = self._skim_next(chunk, position) or self._read_next(chunk, position)
 
+    def _skim_next(self, chunk: bytes, start: int) -> int:
+        """Skim the whole lines of the next bytes, and return where they end; 0 where there are none."""
+        if self._skimmer is None or self.state.splitter.begun:
+            return 0
+        if self.state.held:
+            return self._skim_held(self._skimmer, chunk, start)
+        end = chunk.rfind(b"\n", start, start + BLOCK) + 1
+        if end:
+            self._skimmer.skim(chunk, start, end)
+        elif len(chunk) - start <= HELD:
+            self.state.held = chunk[start:]
+            end = len(chunk)
+        return end
+
+    def _skim_held(self, skimmer: Skimmer, chunk: bytes, start: int) -> int:
+        """Skim the line whose first bytes came before, if it ends here; return where it, or what is held of it, ends."""
+        end = chunk.find(b"\n", start, start + HELD) + 1
+        line = self.state.held + chunk[start : end or start + HELD]
+        self.state.held = b""
+        if end:
+            skimmer.skim(line, 0, len(line))
+        elif len(line) <= HELD:
+            self.state.held = line
+        else:
+            self._read_block(line)
+        return end or min(len(chunk), start + HELD)
+
     def _read_next(self, chunk: bytes, start: int) -> int:
         """Read some bytes line by line, and return where they end."""
         splitter, end = self.state.splitter, start + (STEP if self.state.sample is None else SAMPLE_STEP)
         if self._skimmer is not None and splitter.begun:
             end = min(end, chunk.find(b"\n", start) + 1 or end)  # the lines behind can be skimmed again
         self._read(splitter.feed(chunk[start:end]))
-        return end
-
-    def _skim_next(self, chunk: bytes, start: int) -> int:
-        """Skim the whole lines of the next bytes, and return where they end; 0 where there are none."""
-        if self._skimmer is None or self.state.splitter.begun:
-            return 0
-        end = chunk.rfind(b"\n", start, start + BLOCK) + 1
-        if end:
-            self._skimmer.skim(chunk, start, end)
         return end
 
     def note(self, text: str, *, truncated: bool = False) -> None:
@@ -122,6 +141,8 @@ class SourceScanner:
     def end(self) -> None:
         """Finish the last line and all records. Nothing can be fed after that; bounds can still shrink."""
         self._take(self.state.joiner.finish())
+        held, self.state.held = self.state.held, b""
+        self._read_block(held)
         self._read(self.state.splitter.finish())
         self._decide()
         self._recorder.finish_all()

@@ -39,6 +39,8 @@ class Actor:
 
     def merge(self, other: Actor) -> Actor:
         """Return this actor with the parts that it lacks taken from `other`."""
+        if other is self or other is NOBODY:
+            return self
         return Actor(
             rank=other.rank if self.rank is None else self.rank,
             local_rank=other.local_rank if self.local_rank is None else self.local_rank,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from attrs import frozen
@@ -16,6 +17,8 @@ from attrs import frozen
 from denpex_rules.clock import SECOND, UNITS
 
 Value = int | float | str | tuple[int, ...]
+
+REMEMBERED: Final = 1024  # texts of one kind and their values: the lines of a log name the same few devices and hosts
 
 
 @frozen
@@ -34,6 +37,7 @@ class CaptureType:
     summary: str
 
 
+@lru_cache(REMEMBERED)
 def parse_pci(text: str) -> str | None:
     """Return any printed PCI address as `dddd:bb:dd` (lower case, no function), None when it is none.
 
@@ -47,6 +51,7 @@ def parse_pci(text: str) -> str | None:
     return f"{domain:04x}:{match[2].lower()}:{match[3].lower()}"
 
 
+@lru_cache(REMEMBERED)
 def parse_busid(text: str) -> str | None:
     """Return an NCCL busId (hex of domain, bus, device, function with leading zeros gone) as `dddd:bb:dd`.
 
@@ -59,12 +64,14 @@ def parse_busid(text: str) -> str | None:
     return f"{number >> 20:04x}:{number >> 12 & 0xFF:02x}:{number >> 4 & 0xFF:02x}"
 
 
+@lru_cache(REMEMBERED)
 def parse_host(text: str) -> str:
     """Return a host name in the form that joins: lower case, cut at the first dot unless it is an IPv4 address."""
     lowered = text.lower().strip(".")
     return lowered if re.fullmatch(r"[\d.]+|.*:.*", lowered) else lowered.split(".")[0]
 
 
+@lru_cache(REMEMBERED)
 def parse_address(text: str) -> str:
     """Return a network address without its port: `[10.0.0.7]:29500`, `10.0.0.7<41234>`, `node-07:29500` -> the host part."""
     inner = re.sub(r"<\d+>$", "", text.strip())

@@ -110,14 +110,27 @@ class Index {
     std::vector<std::string> keys_;
 };
 
+// A text that stands in many lines; eight bytes of it are compared at once.
+struct Fixed {
+    std::string text;
+    uint64_t word = 0, mask = 0;
+
+    void settle() {
+        size_t size = text.size() < 8 ? text.size() : 8;
+        mask = size == 8 ? ~0ull : (1ull << (8 * size)) - 1;
+        word = 0;
+        std::memcpy(&word, text.data(), size);
+    }
+};
+
 struct Step {
     int role = FIXED;
-    std::string text;  // of a fixed one
-    int width = 0;     // digits of a number; 0: one to seven
+    Fixed fixed;    // the text of a fixed one
+    int width = 0;  // digits of a number; 0: one to seven
 };
 
 struct Tail {
-    std::string end, words;
+    Fixed end, words;
     bool settled = false;
 };
 
@@ -127,8 +140,13 @@ struct Prefix {
     bool clocked = false;  // its time ends with a second, of a minute that the rest tells
     size_t opens = 0, closes = 0, width = 0;  // where its time stands in one piece: the first step of it, the one behind it, bytes
 
-    // Find out where the time stands; called once the steps are known.
+    // Find out where the time stands; called once the steps and tails are known.
     void settle() {
+        for (Step &step : steps) step.fixed.settle();
+        for (Tail &tail : tails) {
+            tail.end.settle();
+            tail.words.settle();
+        }
         size_t first = steps.size(), last = 0;
         for (size_t i = 0; i < steps.size(); ++i)
             if (steps[i].role == WHEN) {
@@ -144,7 +162,7 @@ struct Prefix {
                 opens = steps.size();
                 return;
             }
-            width += steps[i].role == FIXED ? steps[i].text.size() : steps[i].width;
+            width += steps[i].role == FIXED ? steps[i].fixed.text.size() : steps[i].width;
         }
     }
 };
@@ -181,9 +199,11 @@ struct Mark {
 struct Row {  // the newest marks of one event and emitter
     int speaker = NONE, place = NONE;
     bool open = false;       // whether it may be filled here
-    int64_t most = 0;        // marks
+    int64_t room = 0;        // marks that will stay, being among the first
+    int64_t most = 0;        // newest ones beside these
     int64_t elsewhere = 0;   // of them, kept by the caller
     int64_t displaced = 0;   // of those, how many must go
+    std::vector<std::shared_ptr<const Mark>> front;  // those that will stay
     std::deque<std::shared_ptr<const Mark>> marks;
     int64_t dropped = 0, lo = 0, hi = 0;  // of marks that were dropped here
     int kind = NONE, frame = NONE;
@@ -482,6 +502,12 @@ class Reader {
     }
 
     void add(Row &row, const std::shared_ptr<const Mark> &mark) {
+        if (row.room > 0) {
+            --row.room;
+            ++kept;
+            row.front.push_back(mark);
+            return;
+        }
         int64_t stay = row.elsewhere - row.displaced;
         if (stay + static_cast<int64_t>(row.marks.size()) < row.most) {
             ++kept;
@@ -564,16 +590,18 @@ class Reader {
             }
             const Step &step = prefix.steps[i];
             if (step.role == FIXED) {
-                if (!stands(step.text, at)) return false;
-                at += step.text.size();
+                if (!stands(step.fixed, at)) return false;
+                at += step.fixed.text.size();
                 continue;
             }
             size_t begin = at, most = step.width ? step.width : DIGITS;
-            while (at - begin < most && digit(block_[at])) ++at;  // the newline ends it
+            int number = 0;
+            for (; at - begin < most && digit(block_[at]); ++at)  // the newline ends it
+                number = at - begin < DIGITS ? number * 10 + (block_[at] - '0') : number;
             if (at == begin || at - begin < static_cast<size_t>(step.width) || digit(block_[at])) return false;
             if (step.role != FREE) {
                 if (spans_ == SPANS) return false;
-                numbers_[spans_++] = Span{begin, at - begin, step.role};
+                numbers_[spans_++] = Span{begin, at - begin, step.role, number};
             }
         }
         if (!ended(prefix, at)) return false;
@@ -598,10 +626,10 @@ class Reader {
             const Tail &tail = prefix.tails[i];
             size_t behind = at;
             if (!stands(tail.end, behind)) continue;
-            behind += tail.end.size();
-            if (!tail.words.empty()) {
+            behind += tail.end.text.size();
+            if (!tail.words.text.empty()) {
                 if (!begins(behind) || !stands(tail.words, behind)) continue;
-                behind += tail.words.size();
+                behind += tail.words.text.size();
             }
             if (!begins(behind)) continue;
             body = behind;
@@ -636,7 +664,7 @@ class Reader {
             const Span &span = numbers_[i];
             if (span.role != WHO) continue;
             if (++count > 1 || span.size > 4 || (span.size > 1 && block_[span.at] == '0')) return NONE;
-            for (size_t k = 0; k < span.size; ++k) number = number * 10 + (block_[span.at + k] - '0');
+            number = span.number;
         }
         return number;
     }
@@ -644,6 +672,14 @@ class Reader {
     std::vector<int> &direct_of(int form) {
         if (direct_.size() <= static_cast<size_t>(form)) direct_.resize(form + 1);
         return direct_[form];
+    }
+
+    bool stands(const Fixed &fixed, size_t at) const {
+        if (at + 8 > to_) return stands(fixed.text, at);
+        uint64_t word;
+        std::memcpy(&word, block_ + at, 8);
+        if ((word ^ fixed.word) & fixed.mask) return false;
+        return fixed.text.size() <= 8 ? at + fixed.text.size() <= end : stands(fixed.text, at);
     }
 
     bool stands(const std::string &text, size_t at) const {
@@ -759,7 +795,7 @@ class Reader {
     bool same_when_ = false, when_known_ = false, announced_ = false;
     struct Span {
         size_t at, size;
-        int role;
+        int role, number;
     };
     Span numbers_[SPANS];
     size_t spans_ = 0;

@@ -13,16 +13,19 @@ from libcpp.vector cimport vector
 
 
 cdef extern from "plain.hpp" namespace "denpex" nogil:
+    cdef cppclass Fixed:
+        string text
+
     cdef cppclass Step:
         Step()
         int role
-        string text
+        Fixed fixed
         int width
 
     cdef cppclass Tail:
         Tail()
-        string end
-        string words
+        Fixed end
+        Fixed words
         cbool settled
 
     cdef cppclass Prefix:
@@ -60,7 +63,8 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         Row()
         int speaker, place
         cbool open
-        int64_t most, elsewhere, displaced
+        int64_t room, most, elsewhere, displaced
+        vector[shared_ptr[const Mark]] front
         deque[shared_ptr[const Mark]] marks
         int64_t dropped, lo, hi
         int kind, frame
@@ -158,10 +162,10 @@ cdef class Plain:
             prefix = Prefix()
             prefix.clocked = clocked
             for role, text, width in steps:
-                step.role, step.text, step.width = role, text, width
+                step.role, step.fixed.text, step.width = role, text, width
                 prefix.steps.push_back(step)
             for end, words, settled in tails:
-                tail.end, tail.words, tail.settled = end, words, settled
+                tail.end.text, tail.words.text, tail.settled = end, words, settled
                 prefix.tails.push_back(tail)
             prefix.settle()
             self.reader.prefixes.push_back(prefix)
@@ -342,8 +346,8 @@ cdef class Plain:
         cdef Speaker *found = &self.reader.speakers.at(self.speaker)
         return self.answers[found.last.answer][found.next]
 
-    def marked(self, int64_t most, int64_t elsewhere):
-        """Say that the event was marked elsewhere, and how many marks its row may have and has; most = 0: it is not filled here."""
+    def marked(self, int64_t room, int64_t most, int64_t elsewhere):
+        """Say that the event was marked elsewhere, and what its row can take; most = 0: it is not filled here."""
         cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
         cdef int place = self.next()
         cdef Row *row = NULL
@@ -356,7 +360,7 @@ cdef class Plain:
             row = &self.reader.rows.back()
             row.speaker, row.place = self.speaker, place
         if row != NULL:
-            row.open, row.most, row.elsewhere = most > 0, most, elsewhere
+            row.open, row.room, row.most, row.elsewhere = most > 0, room, most, elsewhere
         self.reader.marked()
 
     def told(self, int64_t first):
@@ -396,18 +400,22 @@ cdef class Plain:
         cdef size_t i
         cdef const Mark *mark
         cdef list marks = []
-        if row.open and (row.marks.size() or row.dropped):
+        if row.open and (row.front.size() or row.marks.size() or row.dropped):
+            for i in range(row.front.size()):
+                mark = row.front[i].get()
+                marks.append(self.shown(mark[0], mark.raw))
             for i in range(row.marks.size()):
                 mark = row.marks[i].get()
                 marks.append(self.shown(mark[0], mark.raw))
             told.append((row.place, row.dropped, row.lo, row.hi, row.kind, row.mixed, marks))
         self.reader.kept -= self.grown(row)
         row.open = row.mixed = False
+        row.front.clear()
         row.marks.clear()
         row.elsewhere = row.displaced = row.dropped = 0
 
     cdef int64_t grown(self, Row *row):
-        return <int64_t>row.marks.size() - row.displaced if row.open else 0
+        return <int64_t>(row.front.size() + row.marks.size()) - row.displaced if row.open else 0
 
     @property
     def speakers(self):
