@@ -21,7 +21,7 @@ from denpex_rules.clock import Clock, Instant, whole_seconds
 from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
-from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, Size, State, digits_alike
+from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, State, digits_alike
 from denpex_rules.retain import Marked, More
 from denpex_rules.rule import SEVERITIES
 from denpex_rules.school import MESSAGE, Prefix
@@ -123,9 +123,14 @@ class Native:
         return self._recorder.state
 
     @property
-    def size(self) -> Size:
-        """How much more will be kept for the lines that are not settled."""
-        return Size(self._plain.kept, 0, self._plain.fresh)
+    def marks(self) -> int:
+        """How many more marked lines will be kept of the source."""
+        return int(self._plain.kept)
+
+    @property
+    def runs(self) -> int:
+        """How many more runs its emitters will have."""
+        return int(self._plain.fresh)
 
     # ---- taking
 
@@ -286,11 +291,15 @@ class Native:
         plain.timed()
 
     def _mark(self) -> None:
-        """Mark an event by itself: the first ones of it and an emitter stay."""
-        plain, number = self._plain, self._plain.speaker
-        label = self._labels[number]
-        event = self._recorder.mark_event(self._marked(plain.last(number)), plain.next(), label)
-        plain.marked(*(self._state.shelf.room(event, label) or (0, 0, 0)))
+        """Open the row of an event and emitter, or mark the event here where there is none."""
+        plain, number, shelf = self._plain, self._plain.speaker, self._state.shelf
+        label, place = self._labels[number], plain.next()
+        room = shelf.room(self._matcher.events[place].id, label)
+        if room is None:
+            self._recorder.mark_event(self._marked(plain.last(number)), place, label)
+            plain.marked()
+        else:
+            plain.open_row(*room)
 
     def _error(self) -> None:
         plain, number = self._plain, self._plain.speaker

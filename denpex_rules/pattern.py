@@ -31,6 +31,8 @@ TEXT_VALUE: Final = 1000  # characters of a captured text that are kept
 SHAPED_VALUE: Final = 4096  # bytes; a longer text of any other type is not a value
 LIST_VALUE: Final = 65_536  # members; a longer list of ranks is not a value
 
+Texts = tuple[tuple[bytes, ...], ...]  # sets of texts of which a record contains one each
+
 ANONYMOUS: Final = frozenset({"", "_"})  # names of captures whose shape counts and whose value is dropped
 
 
@@ -181,7 +183,7 @@ def _match_all(sequences: tuple[_Sequence, ...], text: bytes) -> Hit | None:
     return Hit(fields, min(h.start for h in hits), max(h.end for h in hits))
 
 
-def _needed(alternative: Alternative) -> tuple[tuple[bytes, ...], ...]:
+def _needed(alternative: Alternative) -> Texts:
     """Return few sets of texts, the most telling first: every match contains one text of each."""
     sets = sorted(fixed_texts(alternative), key=lambda texts: (-min(map(len, texts)), sorted(texts)))
     return tuple(tuple(sorted(texts)) for texts in sets if len(texts) <= FEW)[:FEW]
@@ -206,7 +208,7 @@ class _AlternativePattern:
         return tuple(_compile_sequence(s, self.declared, self.types) for s in self.alternative.sequences)
 
     @cached_property
-    def needed(self) -> tuple[tuple[bytes, ...], ...]:
+    def needed(self) -> Texts:
         """The sets of texts."""
         return _needed(self.alternative)
 
@@ -217,25 +219,33 @@ class _AlternativePattern:
         """
         sequences = self.sequences
         first = sequences[0]
-        if len(sequences) == 1 and isinstance(first, _FixedText):
+        if isinstance(first, _FixedText) and len(sequences) == 1:
             return first.matches(text)
+        needed: Texts = ()
         if self._free:
             self._free -= 1
-            if not self._free and not self.lead and self.needed and len(self.needed[0]) == 1:
-                self.lead = self.needed[0][0]
-        elif not _stand(self.needed[:MOST], text):
-            return ()
-        if len(sequences) == 1:
-            return first.matches(text, self.needed[0] if self.needed and not self._free else ())
-        hit = _match_all(sequences, text)
-        return (hit,) if hit else ()
+            if not self._free:
+                self._lead()
+        else:
+            needed = self.needed
+            if not _stand(needed[:MOST], text):
+                return ()
+        if isinstance(first, _FixedText) or len(sequences) > 1:
+            hit = _match_all(sequences, text)
+            return (hit,) if hit else ()
+        return first.matches(text, needed[0] if needed else ())
+
+    def _lead(self) -> None:
+        """Derive the texts."""
+        if not self.lead and self.needed and len(self.needed[0]) == 1:
+            (self.lead,) = self.needed[0]
 
     def may_match(self, text: bytes) -> bool:
         """Say whether the texts stand in a record; looking for them costs far less than the regex."""
         return _stand(self.needed, text)
 
     @cached_property
-    def _evened_needed(self) -> tuple[tuple[bytes, ...], ...]:
+    def _evened_needed(self) -> Texts:
         return tuple(tuple(map(_evened, texts)) for texts in self.needed)
 
     def may_match_others(self, even: bytes) -> bool:
@@ -246,7 +256,7 @@ class _AlternativePattern:
 _NUMBERS: Final = re.compile(rb"\d+")
 
 
-def _stand(needed: tuple[tuple[bytes, ...], ...], text: bytes) -> bool:
+def _stand(needed: Texts, text: bytes) -> bool:
     """Say whether one text of each set stands in a record."""
     for texts in needed:
         for one in texts:
@@ -312,26 +322,26 @@ class _SequencePattern:
             text: the record's text.
             needed: texts of which every match contains one; none where that is not known.
         """
-        position, failures, size = 0, 0, len(text)
-        while position <= size and failures < ATTEMPTS:
-            found = self.regex.search(text, position)
-            if found is None:
-                return
+        search, failures = self.regex.search, 0
+        found = search(text)
+        while found is not None:
             start, end = found.span()
-            fields, stop = self._fields(found, text, end)
-            if fields is None:
-                failures += 1
-            else:
+            fields, stop = self._fields(found, text, end) if self.groups else ({}, end)
+            if fields is not None:
                 yield Hit(fields, start, end)
+            else:
+                failures += 1
             position = max(start + 1, stop)
-            if needed and not _stands_from(position, needed, text):
+            if position > len(text) or failures == ATTEMPTS or (needed and not _stands_from(position, needed, text)):
                 return
+            found = search(text, position)
 
     def _fields(self, found: Any, text: bytes, end: int) -> tuple[dict[str, Value] | None, int]:
         """Return the values of a match and its end, or None and the end of the text that is no value."""
         fields: dict[str, Value] = {}
+        span = found.span
         for group in self.groups:
-            start, stop = found.span(group.index)
+            start, stop = span(group.index)
             if start < 0:  # an optional group that took no part
                 continue
             value = _value(group, text, start, stop)
@@ -355,17 +365,19 @@ def _stands_from(position: int, texts: tuple[bytes, ...], text: bytes) -> bool:
 
 def _value(group: _Group, text: bytes, start: int, end: int) -> Value | None:
     """Return the canonical value of a captured text, None when it is none."""
-    raw = text[start:end]
+    raw, kind = text[start:end], group.type
     if b"\n" in raw or (group.longer is not None and end < len(text) and group.longer.fullmatch(text[start : end + 1])):
         return None
-    if group.type.base == "text":
+    if kind.base == "text":
         raw = raw[: 4 * TEXT_VALUE]
     elif len(raw) > SHAPED_VALUE:
         return None
     try:
-        value = group.type.parse(raw.decode("utf-8", "backslashreplace"))
+        value = kind.parse(raw.decode("utf-8", "backslashreplace"))
     except (ValueError, ArithmeticError):
         return None  # a number too large to be one
+    if isinstance(value, int):
+        return value
     if isinstance(value, str):
         return value[:TEXT_VALUE]
     if isinstance(value, float) and not math.isfinite(value):

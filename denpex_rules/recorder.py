@@ -41,8 +41,12 @@ class Ahead(Protocol):
     """Lines that were taken elsewhere and are known there only."""
 
     @property
-    def size(self) -> Size:
-        """How much more will be kept of the source for them."""
+    def marks(self) -> int:
+        """How many more marked lines will be kept of the source."""
+
+    @property
+    def runs(self) -> int:
+        """How many more runs its emitters will have."""
 
     def settle(self, label: str) -> None:
         """Hand over what is known of one emitter: another line of it is about to be placed."""
@@ -57,10 +61,7 @@ class Ahead(Protocol):
 class NoneAhead:
     """There are no such lines."""
 
-    @property
-    def size(self) -> Size:
-        """Nothing."""
-        return Size(0, 0, 0)
+    marks = runs = 0
 
     def settle(self, label: str) -> None:
         """Do nothing."""
@@ -232,7 +233,7 @@ class Recorder:
 
     def _keep(self, found: Found, event: str, label: str) -> None:
         shelf = self.state.shelf
-        if self.ahead.size.sightings >= shelf.quota:  # every row will keep fewer: all marks must be known before
+        if self.ahead.marks >= shelf.quota:  # every row will keep fewer: all marks must be known before
             self.ahead.settle_marks()
         shelf.add(found, event, label)
 
@@ -300,11 +301,10 @@ class Recorder:
         if tail.bad:
             self.mark_error(tail, label)
 
-    def mark_event(self, tail: Marked, place: int, label: str) -> str:
-        """Keep one event that a plain line shows, and return its id."""
+    def mark_event(self, tail: Marked, place: int, label: str) -> None:
+        """Keep one event that a plain line shows."""
         event = self._matcher.events[place].id
         self._keep(tail, event, label)
-        return event
 
     def mark_error(self, tail: Marked, label: str) -> str:
         """Count a plain line that is an error, and return its template."""
@@ -359,16 +359,18 @@ class Recorder:
     @property
     def size(self) -> Size:
         """How much is kept of the source."""
-        ahead = self.ahead.size
-        return Size(self.state.shelf.kept + ahead.sightings, len(self.state.errors), self.state.runs + ahead.runs)
+        state, ahead = self.state, self.ahead
+        return Size(state.shelf.kept + ahead.marks, len(state.errors), state.runs + ahead.runs)
 
     def shrink(self, limit: Size) -> None:
         """Keep at most so many sightings of each event and emitter, error records, and runs of each emitter, now and later."""
-        self.ahead.settle_all()
         state = self.state
+        if limit.sightings < state.shelf.limit or limit.errors < state.errors.limit:
+            self.ahead.settle_marks()
         state.shelf.shrink(limit.sightings)
         state.errors.shrink(limit.errors)
         if limit.runs < state.run_limit:
+            self.ahead.settle_all()
             state.run_limit = limit.runs
             for emitter in state.emitters.values():
                 emitter.presence.shrink(limit.runs)

@@ -211,7 +211,7 @@ class Shelf:
     def __init__(self, lookups: AbstractSet[str]) -> None:
         """Begin an empty shelf; `lookups` are the ids of the events that rules only look up."""
         self._lookups = lookups
-        self._limit = PER_EMITTER
+        self.limit = PER_EMITTER  # of each event and emitter
         self._rows: dict[tuple[str, str], Row] = {}
         self._lost: dict[str, Row] = {}  # by event: sightings that have no row
         self._emitters: Counter[str] = Counter()  # by event: its rows
@@ -229,16 +229,16 @@ class Shelf:
                 lost.drop(kept)
                 return
             self._emitters[event] += 1
-            row = self._rows[key] = Row(self._limit, lookup=event in self._lookups)
+            row = self._rows[key] = Row(self.limit, lookup=event in self._lookups)
         self.kept += row.add(kept)
-        while self.kept > PER_SOURCE and self._limit > FEWEST:
-            self.shrink(self._limit // 2)
+        while self.kept > PER_SOURCE and self.limit > FEWEST:
+            self.shrink(self.limit // 2)
 
     def extend(self, more: More, event: str, label: str) -> None:
         """Add marked lines of an event and emitter that has a row, as `add` of each would."""
         self.kept += self._rows[event, label].extend(more)
-        while self.kept > PER_SOURCE and self._limit > FEWEST:
-            self.shrink(self._limit // 2)
+        while self.kept > PER_SOURCE and self.limit > FEWEST:
+            self.shrink(self.limit // 2)
 
     def room(self, event: str, label: str) -> tuple[int, int, int] | None:
         """Return what the row of an event and emitter can take, as `Row.room`; None where there is none."""
@@ -248,7 +248,7 @@ class Shelf:
     @property
     def quota(self) -> int:
         """How many more can be kept before every row must keep fewer."""
-        return PER_SOURCE - self.kept if self._limit > FEWEST else sys.maxsize
+        return PER_SOURCE - self.kept if self.limit > FEWEST else sys.maxsize
 
     def _has_room(self, event: str) -> bool:
         """Whether one more emitter of an event gets a row: no event takes all of them, none is left without."""
@@ -257,11 +257,11 @@ class Shelf:
 
     def shrink(self, limit: int) -> None:
         """Keep at most this many of each event and emitter, now and later."""
-        if limit >= self._limit:
+        if limit >= self.limit:
             return
-        self._limit = max(FEWEST, limit)
+        self.limit = max(FEWEST, limit)
         for row in self._rows.values():
-            row.shrink(self._limit)
+            row.shrink(self.limit)
         self.kept = sum(map(len, self._rows.values()))
 
     def dropped(self) -> tuple[Dropped, ...]:
@@ -282,7 +282,7 @@ class Errors:
 
     def __init__(self) -> None:
         self.dropped = 0
-        self._limit = SHAPES
+        self.limit = SHAPES
         self._first: dict[str, Kept[ErrorLine]] = {}
         self._counts: dict[str, int] = {}
 
@@ -294,7 +294,7 @@ class Errors:
         if template in self._counts:
             self._counts[template] += 1
             return self._first[template].item.line <= line
-        if len(self._first) >= self._limit:
+        if len(self._first) >= self.limit:
             self.dropped += 1
             return True
         return False
@@ -315,8 +315,8 @@ class Errors:
 
     def shrink(self, limit: int) -> None:
         """Keep only the first shapes, now and later."""
-        self._limit = min(self._limit, limit)
-        for template in [*self._first][self._limit :]:
+        self.limit = min(self.limit, limit)
+        for template in [*self._first][self.limit :]:
             del self._first[template]
             self.dropped += self._counts.pop(template)
 

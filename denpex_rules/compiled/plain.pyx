@@ -346,22 +346,26 @@ cdef class Plain:
         cdef Speaker *found = &self.reader.speakers.at(self.speaker)
         return self.answers[found.last.answer][found.next]
 
-    def marked(self, int64_t room, int64_t most, int64_t elsewhere):
-        """Say that the event was marked elsewhere, and what its row can take; most = 0: it is not filled here."""
+    def marked(self):
+        """Say that the event was marked elsewhere."""
+        self.reader.marked()
+
+    def open_row(self, int64_t room, int64_t most, int64_t elsewhere):
+        """Say what the row of the event to mark can take: further first ones, newest ones, and how many of these it has."""
+        if most < 1:
+            raise ValueError("a row has room")
         cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
         cdef int place = self.next()
         cdef Row *row = NULL
         for number in range(speaker.rows.size()):
             if self.reader.rows.at(speaker.rows[number]).place == place:
                 row = &self.reader.rows.at(speaker.rows[number])
-        if row == NULL and most:
+        if row == NULL:
             speaker.rows.push_back(<int>self.reader.rows.size())
             self.reader.rows.push_back(Row())
             row = &self.reader.rows.back()
             row.speaker, row.place = self.speaker, place
-        if row != NULL:
-            row.open, row.room, row.most, row.elsewhere = most > 0, room, most, elsewhere
-        self.reader.marked()
+        row.open, row.room, row.most, row.elsewhere = True, room, most, elsewhere
 
     def told(self, int64_t first):
         """Say that the error was counted elsewhere, and the line of the first of its kind; -1: ask again."""
