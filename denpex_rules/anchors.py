@@ -9,7 +9,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from denpex_rules.calendar import ClockKey
-from denpex_rules.clock import MAX, MIN, Instant
+from denpex_rules.clock import MAX, MIN, Frame, Instant
 from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Timeline
 
@@ -21,7 +21,6 @@ LAST: Final = 200  # steps of a clock that are compared
 ROUND: Final = "round"
 COMMUNICATOR: Final = "communicator"
 
-Frame = tuple[str, str, bool]
 Meeting = tuple[object, ...]  # what its stamps are compared by, a round or a communicator, and what tells it from others
 Step = tuple[Frame, str, int]  # what its stamps are compared by, the event of the line, the step's number
 

@@ -85,7 +85,7 @@ class Whole:
     def shown(self, row: int, offset: int) -> str:
         """Return a line for display around an offset of the text; one string for all offsets that show the same."""
         text, offset = self.pieces[row].text, offset - self.starts[row]
-        key = row, 0 if offset <= _NEAR and b"\n" not in text else offset
+        key = row, 0 if offset <= _NEAR and _NEWLINE not in text else offset
         found = self._shown.get(key)
         if found is None:
             found = self._shown[key] = shown(text, offset)
@@ -153,6 +153,7 @@ class Speaker:
 # ------------------------------------------------------------------ texts
 
 _VARIABLE: Final = re.compile(r"0[xX][0-9a-fA-F]+|(?:/[^\s/:'\",;()\[\]<>=]+)+/?|(?=[a-f]*\d)[0-9a-f]{8,}|\d+")
+_NEWLINE: Final = ord("\n")
 _NEAR: Final = TEXT_LIMIT // 2  # bytes from a line's begin; a match there is shown with the begin
 _LEAD: Final = 200  # bytes shown in front of a match that stands far inside a line
 

@@ -33,6 +33,7 @@ UNITS: Final[dict[str, int]] = {
 }
 
 Clock = Literal["wall", "local", "monotonic", "arrival", "none"]
+Frame = tuple[str, str, bool]  # what instants must have in common to be compared
 
 
 class Order(Enum):
@@ -75,7 +76,7 @@ class Instant:
         return self.frame == other.frame
 
     @property
-    def frame(self) -> tuple[str, str, bool]:
+    def frame(self) -> Frame:
         """What instants must have in common to be compared: the clock's origin, and whether the year is known."""
         if self.clock in {"wall", "arrival"}:
             return ("wall", "", self.year)

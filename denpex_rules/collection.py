@@ -27,6 +27,7 @@ class Collection:
 
     program: Program
     _scanners: dict[str, SourceScanner] = field(factory=dict, init=False)
+    _ended: set[str] = field(factory=set, init=False)
     _kept: Size = field(default=Size(0, 0, 0), init=False)
     _limit: Size = field(default=Size(PER_EMITTER, SHAPES, MAX_RUNS), init=False)
 
@@ -66,10 +67,12 @@ class Collection:
 
     def end(self, name: str) -> None:
         """Finish a source: nothing more is fed to it."""
-        scanner = self._scanners[name]
-        before = scanner.size
-        scanner.end()
-        self._count(before, scanner.size)
+        if name not in self._ended:
+            self._ended.add(name)
+            scanner = self._scanners[name]
+            before = scanner.size
+            scanner.end()
+            self._count(before, scanner.size)
 
     def snapshot(self) -> Scan:
         """Return what `close` would return now, and stay open."""

@@ -8,17 +8,18 @@ budget, so that live state and work stay bounded.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, product
 from typing import Literal
 
 from attrs import Factory, define, evolve, field, frozen
 
 from denpex_rules.attribution import Bound, Unknown
 from denpex_rules.clock import SECOND, Instant, Order, format_duration
-from denpex_rules.coverage import Sought, Whom, absence, silence, sought
-from denpex_rules.evaluate import FALSE, TRUE, Ruling, Scope, Truth, all_of, value_of
+from denpex_rules.count import enough, may_be_enough
+from denpex_rules.coverage import Sought, absence, silence, sought
+from denpex_rules.evaluate import FALSE, TRUE, Ruling, Scope, Truth, all_of
+from denpex_rules.panel import Panels, Whom
 from denpex_rules.pool import KeyValue, Pool, episodes_of, pools
 from denpex_rules.rule import SILENCE, Call, Event, Expression, Path, Rule, Step
 from denpex_rules.sighting import Sighting
@@ -94,9 +95,9 @@ def match_rule(rule: Rule, events: Mapping[str, Event], timeline: Timeline) -> l
         events: all events by id.
         timeline: the resolved sightings and coverage.
     """
-    matches = []
+    matches, panels = [], Panels(timeline)
     for key, pool in pools(rule, timeline):
-        machine = _Machine(rule, events, timeline, key, pool)
+        machine = _Machine(rule, events, timeline, key, pool, panels)
         matches += [evolve(machine, episode=episode, judged=0).run() for episode in episodes_of(rule, machine.triggers())]
     return matches
 
@@ -110,6 +111,7 @@ class _Machine:
     timeline: Timeline
     key: KeyValue
     pool: Pool
+    panels: Panels
     episode: Bound = ()
     judged: int = 0
     # What was found last, for the next trigger is often like the one before: candidates by what a step asks, absence by its name.
@@ -255,11 +257,11 @@ class _Machine:
         """Return how a counting step came out over a pool, None: all candidates; what it is bound to keeps the pool's order."""
         assert step.count is not None
         true, open_ = self._candidates(step, scope, used, pool)
-        if _enough(step, true):
+        if enough(step.count, true):
             return Clause(step, Truth.TRUE, "", true)
         taken = {id(s) for s in (*true, *(s for s, _ in open_))}
         both = tuple(s for s in (self._narrowed(step, scope) if pool is None else pool) if id(s) in taken)
-        if _may_be_enough(step, both):
+        if may_be_enough(step.count, both):
             reason = open_[0][1].reason if open_ else "they may lie further apart than their clocks tell"
             return Clause(step, Truth.UNDETERMINED, reason, both, open_[0][1].needs if open_ else ())
         seen = step is self.rule.trigger  # what nobody read starts no match
@@ -357,7 +359,7 @@ class _Machine:
             return Ruling(Truth.UNDETERMINED, where.reason, where.needs)
         last = self._absent.get(step.name)
         if last is None or last[0] != where:
-            last = self._absent[step.name] = where, absence(step, scope, where)
+            last = self._absent[step.name] = where, absence(step, scope, where, self.panels)
         return last[1]
 
     def _confirming(self, scope: Scope) -> tuple[Scope, tuple[Clause, ...]]:
@@ -442,51 +444,6 @@ def _within(span_ns: int, trigger: Sighting, sighting: Sighting) -> bool:
     if not a.known or not b.known or not a.comparable(b):
         return True
     return b.lo - a.hi <= span_ns and a.lo - b.hi <= span_ns
-
-
-def _enough(step: Step, sightings: Bound) -> bool:
-    """Whether sightings certainly suffice for a step's count (7)."""
-    count = step.count
-    assert count is not None
-    if count.span_ns is None:
-        return _number(sightings, count.distinct) >= count.least
-    timed = sorted((s for s in sightings if s.instant.known), key=lambda s: s.instant.hi)
-    for i, last in enumerate(timed):
-        lo = last.instant.hi - count.span_ns
-        inside = [s for s in timed[: i + 1] if s.instant.comparable(last.instant) and s.instant.lo >= lo]
-        if _number(inside, count.distinct) >= count.least:
-            return True
-    return False
-
-
-def _may_be_enough(step: Step, sightings: Bound) -> bool:
-    """Whether sightings may suffice for a step's count, their instants placed as favourably as they allow (7).
-
-    Instants that can't be compared constrain each other in nothing, so each clock brings the fullest span of its own.
-    """
-    count = step.count
-    assert count is not None
-    if count.span_ns is None or _number(sightings, count.distinct) < count.least:
-        return _number(sightings, count.distinct) >= count.least
-    groups: dict[object, list[Sighting]] = defaultdict(list)
-    for sighting in sightings:
-        groups[sighting.instant.frame if sighting.instant.known else None].append(sighting)
-    anywhere = groups.pop(None, [])
-    spans = [[_may_follow(first, found, count.span_ns) for first in found] for found in groups.values()]
-    return any(_number((*anywhere, *chain(*choice)), count.distinct) >= count.least for choice in product(*spans))
-
-
-def _may_follow(first: Sighting, others: Iterable[Sighting], span_ns: int) -> list[Sighting]:
-    """Return those that may lie in a span that starts when `first` ends at the latest."""
-    start = first.instant.hi
-    return [s for s in others if s.instant.lo <= start + span_ns and s.instant.hi >= start]
-
-
-def _number(sightings: Iterable[Sighting], distinct: str | None) -> int:
-    if distinct is None:
-        return sum(1 for _ in sightings)
-    values = {value_of(s, distinct) for s in sightings}
-    return len(values - {None})
 
 
 def references(step: Step, rule: Rule, *, lets: bool = True) -> frozenset[str]:

@@ -9,23 +9,13 @@ from itertools import pairwise
 from attrs import evolve, frozen
 
 from denpex_rules.attribution import Unknown
-from denpex_rules.clock import MAX, Instant, format_about, format_duration
+from denpex_rules.clock import MAX, format_about, format_duration
 from denpex_rules.evaluate import FALSE, Ruling, Scope, Truth
-from denpex_rules.rule import Kind, Rule, Step
+from denpex_rules.panel import Interval, Panels, Whom
+from denpex_rules.rule import Rule, Step
 from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Need, Point, Presence, Timeline
 from denpex_rules.values import format_value
-
-
-@frozen
-class Whom:
-    """The actor that a step's conditions single out, as far as it is known."""
-
-    rank: int | None = None
-    host: str | None = None
-    job: str | None = None
-    emitter: Emitter | None = None  # of a speaker whose rank or host is unknown: its own stream stands for it
-
 
 Run = tuple[int, int]
 
@@ -40,21 +30,6 @@ class Span:
     lo: int
     hi: int
     skew: int
-
-
-@frozen
-class Interval:
-    """A closed interval in ns; a side that is None reaches as far as was read. `frame` names the clock; None: unknown bounds.
-
-    `unknown` tells bounds that nothing gives apart from a window without bounds where nothing has a time. `emitter` is that of
-    the one closed side's anchor where the other side is open: line order then reaches as far as that emitter was read.
-    """
-
-    lo: int | None
-    hi: int | None
-    frame: Instant | None
-    unknown: bool = False
-    emitter: Emitter | None = None
 
 
 def whom(step: Step, scope: Scope, keyed: Whom | None = None) -> Whom | Unknown:
@@ -99,11 +74,11 @@ def sought(rule: Rule, step: Step, scope: Scope, trigger: Sighting, keyed: Whom 
     return actor if isinstance(actor, Unknown) else Sought(actor, _interval(rule, step, scope, trigger))
 
 
-def absence(step: Step, scope: Scope, where: Sought) -> Ruling:
+def absence(step: Step, scope: Scope, where: Sought, panels: Panels) -> Ruling:
     """Return FALSE where it is proven that nothing fits a step, else UNDETERMINED with the log that would have to be read."""
     interval = where.interval
     kinds = scope.events[step.event].kinds or scope.timeline.kinds or ("rank",)
-    needs = [need for kind in kinds for need in _uncovered(scope.timeline, step.event, kind, where.actor, interval)]
+    needs = [need for kind in kinds for need in panels.uncovered(step.event, kind, where.actor, interval)]
     if not needs:
         return FALSE
     if interval.frame is None and not scope.timeline.untimed:
@@ -119,7 +94,9 @@ def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interv
     if len(points) < len(sides):
         return Interval(None, None, None, unknown=True)
     emitter = points[0].emitter if not strict and len(points) == 1 and points[0].ordinal is not None else None
-    return evolve(_bounds(rule, step, scope, trigger, points), emitter=emitter)
+    bounds = _bounds(rule, step, scope, trigger, points)
+    clock = evolve(bounds.frame, lo=0, hi=0) if bounds.frame is not None else None  # equal for all triggers of one clock
+    return evolve(bounds, frame=clock, emitter=emitter)
 
 
 def _bounds(rule: Rule, step: Step, scope: Scope, trigger: Sighting, points: list[Point]) -> Interval:
@@ -139,77 +116,6 @@ def _bounds(rule: Rule, step: Step, scope: Scope, trigger: Sighting, points: lis
     return Interval(lo, hi, frame)
 
 
-def _uncovered(timeline: Timeline, event: str, kind: Kind, actor: Whom, interval: Interval) -> list[Need]:
-    """Return what of a kind would have to be read before absence is proven; nothing when it is."""
-    found = timeline.present(kind, actor.rank, actor.host)
-    if actor.emitter is not None:
-        found = tuple(p for p in found if p.activity.emitter == actor.emitter)
-    if actor.job is not None:
-        found = tuple(p for p in found if p.activity.actor.job in {None, actor.job})
-    dated = interval.frame is not None and interval.frame.year
-    lo, hi = (interval.lo, interval.hi) if dated else (None, None)
-    need = Need(kind, actor.rank, actor.host, lo, hi, actor.emitter.source if actor.emitter else None)
-    if not found:
-        return [need]
-    if interval.frame is None and timeline.untimed:
-        whole = (timeline.intact(p) and not timeline.dropped(p, event, None, None, None) for p in found)
-        return [] if not interval.unknown and any(whole) else [need]
-    groups: dict[object, list[Presence]] = {}
-    for presence in found:
-        groups.setdefault(_actor_key(presence, kind), []).append(presence)
-    missing = [_need_of(key, kind, lo, hi) for key, group in groups.items() if not _covers(timeline, group, event, interval)]
-    if (
-        kind == "rank"
-        and (actor.rank, actor.host, actor.emitter) == (None, None, None)
-        and timeline.topology.world_size is not None
-    ):
-        seen = {p.activity.actor.rank for p in found}
-        absent = [r for r in range(min(timeline.topology.world_size, 100_000)) if r not in seen]
-        missing += [Need("rank", rank=r, lo=lo, hi=hi) for r in absent[:64]]
-    return missing
-
-
-def _actor_key(presence: Presence, kind: Kind) -> object:
-    actor = presence.activity.actor
-    if kind == "rank" and actor.rank is not None:
-        return ("rank", actor.rank)
-    if kind != "rank":
-        return ("host", actor.host) if actor.host is not None else ("source", presence.activity.emitter.source)
-    return ("emitter", presence.activity.emitter)
-
-
-def _need_of(key: object, kind: Kind, lo: int | None, hi: int | None) -> Need:
-    assert isinstance(key, tuple)
-    rank = key[1] if key[0] == "rank" else None
-    host = key[1] if key[0] == "host" else None
-    source = key[1].source if key[0] == "emitter" else key[1] if key[0] == "source" else None
-    return Need(kind, rank, host, lo, hi, source)
-
-
-def _covers(timeline: Timeline, group: list[Presence], event: str, interval: Interval) -> bool:
-    """Whether one emitter of an actor covers the interval and is whole, and nothing that was dropped of any may lie in it."""
-    if any(timeline.dropped(p, event, interval.lo, interval.hi, interval.frame) for p in group):
-        return False
-    honest = [p for p in group if timeline.intact(p)]
-    if interval.emitter is not None and any(p.activity.emitter == interval.emitter for p in honest):
-        return True
-    return any(_reaches(timeline, p, interval) for p in honest)
-
-
-def _reaches(timeline: Timeline, presence: Presence, interval: Interval) -> bool:
-    reach = timeline.reach(presence)
-    if _open(interval) and interval.frame is not None:
-        return True
-    if reach is None or interval.frame is None or not presence.activity.frame.comparable(interval.frame):
-        return False
-    bounds = [bound for bound in (interval.lo, interval.hi) if bound is not None]
-    return all(reach[0] <= bound <= reach[1] for bound in bounds)
-
-
-def _open(interval: Interval) -> bool:
-    return interval.lo is None and interval.hi is None
-
-
 def silence(step: Step, scope: Scope, job: str | None = None) -> Ruling:
     """Return whether the actor of a silence step, in a job, said nothing for the step's duration after its anchor."""
     actor = whom(step, scope)
@@ -220,9 +126,7 @@ def silence(step: Step, scope: Scope, job: str | None = None) -> Ruling:
         return Ruling(Truth.UNDETERMINED, "when the silence would begin is not known")
     lo, hi = anchor.instant.hi + 1, anchor.instant.hi + (step.duration or 0)
     need = (Need("rank", actor.rank, actor.host, lo - 1, hi),)
-    found = scope.timeline.present(rank=actor.rank, host=actor.host)
-    if actor.emitter is not None:
-        found = tuple(p for p in found if p.activity.emitter == actor.emitter)
+    found = scope.timeline.present(None, actor.rank, actor.host, actor.emitter)
     if job is not None:
         found = tuple(p for p in found if p.activity.actor.job in {None, job})
     name = f"rank {actor.rank}" if actor.rank is not None else f"host {actor.host}" if actor.host else "the process"

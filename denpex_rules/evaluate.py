@@ -15,7 +15,6 @@ from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_duration
 from denpex_rules.rule import Anchor, Call, Condition, Constant, Event, Expression, Path, Step, Window
 from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Need, Point, Timeline, point_of
-from denpex_rules.values import ACTOR_FIELDS, Value
 
 
 class Truth(Enum):
@@ -189,7 +188,7 @@ class Scope:
         bound = self.bindings.get(right.name, ())
         if left.name not in _OF_PROCESS or condition.operator not in {"==", "!="} or not bound:
             return None
-        return bound[0].emitter if value_of(bound[0], left.name) is None else None
+        return bound[0].emitter if bound[0].told(left.name) is None else None
 
     def window(self, window: Window | None, sighting: Sighting) -> Ruling:
         """Return whether a sighting's moment lies in a window."""
@@ -287,17 +286,8 @@ def _unknown_anchor(anchor: Anchor) -> Ruling:
 
 def field_of(sighting: Sighting, name: str) -> Result:
     """Return a sighting's capture, else its actor's field."""
-    value = value_of(sighting, name)
+    value = sighting.told(name)
     return _untold(sighting.event, name) if value is None else Known(value)
-
-
-def value_of(sighting: Sighting, name: str) -> Value | None:
-    """Return the value of a sighting's capture, else of its actor's field, None where its line tells neither."""
-    value = sighting.fields.get(name)
-    if value is None and name in ACTOR_FIELDS:
-        told: Value | None = getattr(sighting.actor, name)
-        return told
-    return value
 
 
 @lru_cache(maxsize=1024)

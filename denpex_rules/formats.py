@@ -7,7 +7,7 @@ know (a weak wrapper, a launcher whose tasks are nodes) is decided once for a so
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -296,6 +296,7 @@ def _when(into: Prefixes) -> Instant:
 
 ENOUGH: Final = 5  # lines from which on a weak wrapper can be told from text
 ENOUGH_ALIKE: Final = 20  # the same, where all lines carry one label
+_TELLING: Final = (b"]:", b"<std", _JSON)  # what a line has that carries a launcher's tag or task, but for weak wrappers
 
 
 def message(text: bytes) -> bytes:
@@ -315,28 +316,18 @@ def decide(sample: Iterable[bytes], hints: Hints = NO_HINTS) -> Hints:
         sample: the first lines of the source, some 200 of them.
         hints: what the source's place claims.
     """
-    whole = [(_ANSI.sub(b"", line) if _ESCAPE in line else line).strip(b"\r\n") for line in sample]
-    led, read = _sorted(whole, hints)
-    lines = [line for line in (*led, *map(_within, read)) if line.strip()]
-    used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines)}
+    lines = [(_ANSI.sub(b"", line) if _ESCAPE in line else line).strip(b"\r\n") for line in sample]
+    texts: list[bytes] = []
+    used = {form.name for form in FORMATS if form.role == "weak" and _uses(form, lines, texts, hints)}
     if not used <= hints.wrappers:
         hints = evolve(hints, wrappers=hints.wrappers | used)
-        _, read = _sorted(whole, hints)
+    whole = b"\n".join(lines)
+    if not (hints.wrappers or hints.formats or any(text in whole for text in _TELLING)):
+        return evolve(hints, tagged=False) if hints.tagged else hints
+    tables = tables_for(hints.wrappers, hints.formats)
+    read = [_read(line, hints) for line in lines if not leads(line, tables)]
     node = hints.task_rank and any(_is_node(said) for said in read)
     return evolve(hints, tagged=any(said.into.tee for said in read), task_rank=hints.task_rank and not node)
-
-
-def _sorted(lines: list[bytes], hints: Hints) -> tuple[list[bytes], list[_Said]]:
-    """Return the lines that begin with the process's own leaf, so that no prefix says more, and what those of the others say."""
-    tables = tables_for(hints.wrappers, hints.formats)
-    led, read = [], []
-    for line in lines:
-        if leads(line, tables):
-            led.append(line)
-        else:
-            into = Prefixes(hints)
-            read.append(_Said(into, *_unwrapped(line, _prefixes(line, 0, into, tables), into, tables)))
-    return led, read
 
 
 @frozen
@@ -346,6 +337,11 @@ class _Said:
     into: Prefixes
     line: bytes
     start: int
+
+
+def _read(line: bytes, hints: Hints) -> _Said:
+    into, tables = Prefixes(hints), tables_for(hints.wrappers, hints.formats)
+    return _Said(into, *_unwrapped(line, _prefixes(line, 0, into, tables), into, tables))
 
 
 def _within(said: _Said) -> bytes:
@@ -358,12 +354,14 @@ def _within(said: _Said) -> bytes:
     return said.line if own else said.line[said.start :]
 
 
-def _uses(form: Format, lines: list[bytes]) -> bool:
+def _uses(form: Format, lines: list[bytes], texts: list[bytes], hints: Hints) -> bool:
+    """Whether a source uses a weak wrapper; `texts` are those within its first lines, as far as they were read by now."""
     labels: list[bytes] = []
-    others = 0
-    for line in lines:
-        stem = STAMP.match(line) if form.stem == "iso" else None
-        match = form.pattern.match(line, stem.end() if stem else 0) if stem or form.stem != "iso" else None
+    others, needs = 0, form.needs
+    for text in _texts(lines, texts, hints):
+        stem = STAMP.match(text) if form.stem == "iso" else None
+        tried = (stem or form.stem != "iso") and (needs is None or needs in text)  # without that byte it has no match
+        match = form.pattern.match(text, stem.end() if stem else 0) if tried else None
         if match is not None:
             labels.append(match[1])
             continue
@@ -372,7 +370,17 @@ def _uses(form: Format, lines: list[bytes]) -> bool:
             return False
     kinds = len(set(labels))
     enough = ENOUGH if kinds > 1 else ENOUGH_ALIKE
-    return len(labels) >= enough and kinds * 2 <= len(labels)
+    return len(labels) >= max(enough, others * 9) and kinds * 2 <= len(labels)
+
+
+def _texts(lines: list[bytes], texts: list[bytes], hints: Hints) -> Iterator[bytes]:
+    """Yield what stands within lines, and keep it in `texts`: few lines show that a wrapper is not used."""
+    yield from filter(bytes.strip, texts)
+    tables = tables_for(hints.wrappers, hints.formats)
+    for line in lines[len(texts) :]:
+        texts.append(line if leads(line, tables) else _within(_read(line, hints)))
+        if texts[-1].strip():
+            yield texts[-1]
 
 
 def _is_node(said: _Said) -> bool:

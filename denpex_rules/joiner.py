@@ -216,8 +216,10 @@ def wrapped_at(sample: list[bytes]) -> int:
     and words go on across the cut.
     A table's rows and a ruler are as long as each other too, but no word goes on in the next row.
     """
-    sample = [line.removesuffix(b"\r") for line in sample]
-    if all(map(bytes.isascii, sample)):  # a character is a byte: lines of full width are soon counted
+    text = b"\n".join(sample)
+    if b"\r" in text:
+        sample = [line.removesuffix(b"\r") for line in sample]
+    if text.isascii():  # a character is a byte: lines of full width are soon counted
         lengths = [*map(len, sample)]
         if lengths.count(max(lengths, default=0)) < ENOUGH:
             return 0

@@ -35,7 +35,9 @@ END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, RUN, MARK, ERROR, ROWS = range(11)
 # Lines that are read in full at once: few while something may be learned from them.
 LITTLE: Final = 8
 MUCH: Final = 128
+PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
+_MODULE: Final = "denpex_rules.plain"
 _NOBODY: Final = -1
 _ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3}
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
@@ -45,15 +47,15 @@ _SECRET: Final = int.from_bytes(os.urandom(8), "little")  # so that no log can b
 
 def available() -> bool:
     """Whether there is compiled code, and it may be used."""
-    return _compiled() is not None
+    return compiled_module() is not None
 
 
-def _compiled() -> Any:
+def compiled_module() -> Any:
     """Return the compiled module; None where it was not built, or is not wanted."""
     if os.environ.get(PURE):
         return None
     try:
-        return import_module("denpex_rules.plain")
+        return import_module(_MODULE)
     except ImportError:
         return None
 
@@ -86,7 +88,7 @@ class Native:
         self._peel = peel
         self._read = read
         self._matcher = matcher
-        self._module = _compiled()
+        self._module = compiled_module()
         self._prefixes: list[Prefix] = []
         self._block = b""
         self._forget()
@@ -137,9 +139,11 @@ class Native:
     def skim(self, block: bytes, start: int, end: int) -> None:
         """Take whole lines: those that may tell something one by one, the plain ones between them many at once."""
         self._refresh()
-        if not self._prefixes:
-            self._read(block[start:end])
-            return
+        while start < end and not self._prefixes:  # nothing to look for yet: some lines, then it may be known
+            behind = block.find(b"\n", min(start + PIECE, end - 1)) + 1
+            self._read(block[start:behind])
+            start = behind
+            self._renew()
         self._block, plain, splitter = block, self._plain, self._state.splitter
         plain.begin(block, start, end, splitter.lines + 1, splitter.bytes - start)
         self._matcher.tell(memoryview(block)[start:end], plain)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import Factory, define
 
 from denpex_rules.attribution import Bound
-from denpex_rules.evaluate import value_of
 from denpex_rules.rule import Key, Rule
 from denpex_rules.sighting import Emitter, Sighting
 from denpex_rules.timeline import Timeline
@@ -35,8 +34,15 @@ class Pool:
     def of(self, event: str) -> Bound:
         """Return an event's sightings under this key, in canonical order."""
         if event not in self._by_event:
-            self._by_event[event] = tuple(s for s in self.timeline.of(event) if self._admits(s))
+            self._by_event[event] = tuple(s for s in self._candidates(event) if self._admits(s))
         return self._by_event[event]
+
+    def _candidates(self, event: str) -> Iterable[Sighting]:
+        """Return an event's sightings that one part of the key leaves."""
+        if self.emitter is not None:
+            return self.timeline.by_emitter(event).get(self.emitter, ())
+        named = next(((key, value) for key, value in self.fields if key != "job"), None)
+        return self.timeline.of(event) if named is None else self.timeline.by_field(event, named[0]).get(named[1], ())
 
     def triggers(self, event: str) -> Bound:
         """Return the sightings of the trigger's event that start a match under this key, in canonical order."""
@@ -56,7 +62,7 @@ class Pool:
         if table is None:
             table = defaultdict(list)
             for sighting in self.of(event):
-                table[value_of(sighting, name)].append(sighting)
+                table[sighting.told(name)].append(sighting)
             self._by_field[event, name] = table
         fitting, unknown = table.get(value, []), table.get(None, [])
         if not unknown:
@@ -66,7 +72,7 @@ class Pool:
 
 
 def _fits(key: Key, value: object, sighting: Sighting) -> bool:
-    own = value_of(sighting, key)
+    own = sighting.told(key)
     return own == value or (key == "job" and own is None)
 
 
@@ -75,14 +81,13 @@ def pools(rule: Rule, timeline: Timeline) -> Iterator[tuple[KeyValue, Pool]]:
     used = [s for step in rule.steps for s in timeline.of(step.event)]
     attempts = len({s.actor.attempt for s in used} - {None}) > 1
     keys: dict[tuple[KeyValue, int | None], tuple[tuple[tuple[Key, object], ...], Emitter | None]] = {}
-    jobs: dict[object, list[str | None]] = {}
+    jobs = _jobs(rule, used)
     for trigger in timeline.of(rule.trigger.event):
         # A key is the actor's field, or the capture that overrides it (`step.rank` means the same).
-        own: tuple[tuple[Key, object], ...] = tuple((key, value_of(trigger, key)) for key in rule.keys)
+        own: tuple[tuple[Key, object], ...] = tuple((key, trigger.told(key)) for key in rule.keys)
         lone = trigger.emitter if any(value is None and key != "job" for key, value in own) else None
-        if (own, lone) not in jobs:
-            jobs[own, lone] = _jobs(own, lone, used)
-        for job in jobs[own, lone]:
+        others = tuple(value for key, value in own if key != "job")
+        for job in sorted(jobs.get((others, lone), ())) or (None,):
             if trigger.actor.job not in {None, job}:
                 continue
             fields = tuple((key, job if key == "job" else value) for key, value in own)
@@ -96,11 +101,16 @@ def _order(value: KeyValue, attempt: int | None) -> tuple[object, ...]:
     return (tuple(map(str, value)), attempt is not None, attempt or 0)
 
 
-def _jobs(own: tuple[tuple[Key, object], ...], lone: Emitter | None, used: list[Sighting]) -> list[str | None]:
-    """Return the jobs that sightings with the same other key fields name; [None] when they name none."""
-    others = [(key, value) for key, value in own if key != "job"]
-    fitting = (s for s in used if (lone is None or s.emitter == lone) and all(_fits(key, value, s) for key, value in others))
-    return [*sorted({s.actor.job for s in fitting if s.actor.job is not None})] or [None]
+def _jobs(rule: Rule, used: Iterable[Sighting]) -> Mapping[tuple[KeyValue, Emitter | None], set[str]]:
+    """Return the jobs that sightings name, by their other key fields: those of each emitter, and under None those of all."""
+    found: dict[tuple[KeyValue, Emitter | None], set[str]] = defaultdict(set)
+    for sighting in used:
+        job = sighting.actor.job
+        if job is not None:
+            others = tuple(sighting.told(key) for key in rule.keys if key != "job")
+            found[others, None].add(job)
+            found[others, sighting.emitter].add(job)
+    return found
 
 
 def episodes_of(rule: Rule, triggers: Bound) -> list[Bound]:

@@ -14,13 +14,18 @@ candidates; where the root names nobody, because a stop or its own words name no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import Factory, define, evolve, frozen
 
 from denpex_rules.blame import Finding
 from denpex_rules.clock import MAX, MIN, MINUTE, SECOND, Instant, Order, format_duration
 from denpex_rules.finding import Suspect
+from denpex_rules.series import begin
+from denpex_rules.sighting import Sighting
 from denpex_rules.timeline import Point, Timeline, point_of
 
 # Peers enter a collective up to a step before the fault that keeps one of them from joining it.
@@ -71,14 +76,15 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
     """
     ordered = sorted(findings, key=order_key)
     parents = _seen_twice(ordered)
+    causes = _by_effect(ordered)
     for index, symptom in enumerate(ordered):
         if index in parents:
             continue
         links = [
             _Link(i, truth is Order.BEFORE)
-            for i, cause in enumerate(ordered)
-            if i != index and isinstance(truth := relation(cause, symptom, timeline, progress, symptoms), Order)
-            if truth is Order.BEFORE or not _rather(relation(symptom, cause, timeline, progress, symptoms), index, i, ordered)
+            for i in causes.get(symptom.rule.cls, ())
+            if i != index and isinstance(truth := relation(ordered[i], symptom, timeline, progress, symptoms), Order)
+            if truth is Order.BEFORE or not _rather(relation(symptom, ordered[i], timeline, progress, symptoms), index, i, ordered)
         ]
         usable = [link for link in links if not _descends(link.cause, index, parents)]
         if usable:
@@ -92,6 +98,15 @@ def relate(findings: Iterable[Finding], timeline: Timeline, progress: frozenset[
         _name(root)
         _silence(root, root.finding)
     return roots
+
+
+def _by_effect(findings: Sequence[Finding]) -> Mapping[str, list[int]]:
+    """Return for each class the findings of rules that may cause it."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for index, finding in enumerate(findings):
+        for effect in set(finding.rule.causes):
+            found[effect].append(index)
+    return found
 
 
 def _name(root: Node) -> None:
@@ -121,11 +136,16 @@ def _seen_twice(findings: Sequence[Finding]) -> dict[int, _Link]:
     """Return for each finding that is another one's fault seen again, which one stands for both."""
     ranked = sorted(range(len(findings)), key=lambda i: (-_named(findings[i]), i))
     found: dict[int, _Link] = {}
+    before: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))  # by class and rule: place, index
     for place, index in enumerate(ranked):
-        for other in ranked[:place]:
-            if other not in found and _one_fault(findings[other], findings[index]):
+        rule = findings[index].rule
+        alike = before[rule.cls]
+        for _, other in heapq.merge(*(others for name, others in alike.items() if name != rule.id)):
+            if _one_fault(findings[other], findings[index]):
                 found[index] = _Link(other, certain=False)
                 break
+        else:
+            alike[rule.id].append((place, index))
     return found
 
 
@@ -218,5 +238,16 @@ def _progressed(began: Point, start: Point, timeline: Timeline, progress: frozen
     return any(
         timeline.order(after, point_of(s)) is Order.BEFORE and timeline.order(point_of(s), start) is Order.BEFORE
         for event in progress
-        for s in timeline.of(event)
+        for s in _between(after, start, timeline, event)
     )
+
+
+def _between(after: Point, before: Point, timeline: Timeline, event: str) -> Iterator[Sighting]:
+    """Yield all sightings of an event that may be certainly after one point and before the other, the likeliest first."""
+    found = timeline.by_clock(event).get(after.instant.frame, ())
+    if after.instant.comparable(before.instant):
+        for margin in (timeline.bound, 0):
+            first = bisect_right(found, after.instant.hi + margin, key=begin)
+            yield from found[first : bisect_left(found, before.instant.lo - margin, key=begin)]
+    if before.emitter is not None and before.ordinal is not None:  # line order tells more than time
+        yield from timeline.by_emitter(event).get(before.emitter, ())

@@ -6,10 +6,12 @@ Most events of a large scan are asked for by no rule that has a chance to match,
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from attrs import Factory, define
 
+from denpex_rules.clock import Frame
 from denpex_rules.sighting import Emitter, Sighting
 
 _Stream = tuple[Emitter, int | None]  # what an emitter said in one attempt
@@ -21,6 +23,9 @@ class Series:
 
     _found: dict[str, list[Sighting]]  # as they came, by event
     _ordered: dict[str, tuple[Sighting, ...]] = Factory(dict)
+    _by_field: dict[tuple[str, str], dict[object, list[Sighting]]] = Factory(dict)
+    _by_emitter: dict[str, dict[Emitter, list[Sighting]]] = Factory(dict)
+    _by_clock: dict[str, dict[Frame, list[Sighting]]] = Factory(dict)
 
     def of(self, event: str) -> tuple[Sighting, ...]:
         """Return an event's sightings in canonical order, each record once."""
@@ -28,6 +33,28 @@ class Series:
         if ordered is None:
             ordered = self._ordered[event] = tuple(in_order(once(self._found.get(event, ()))))
         return ordered
+
+    def by_field(self, event: str, name: str) -> Mapping[object, list[Sighting]]:
+        """Return an event's sightings by the value of a field, None where their lines don't tell it."""
+        table = self._by_field.get((event, name))
+        if table is None:
+            table = self._by_field[event, name] = _grouped(self.of(event), lambda s: s.told(name))
+        return table
+
+    def by_emitter(self, event: str) -> Mapping[Emitter, list[Sighting]]:
+        """Return an event's sightings by their emitter."""
+        table = self._by_emitter.get(event)
+        if table is None:
+            table = self._by_emitter[event] = _grouped(self.of(event), lambda s: s.emitter)
+        return table
+
+    def by_clock(self, event: str) -> Mapping[Frame, list[Sighting]]:
+        """Return an event's sightings by what their instants are compared by, each by the begin of the instant."""
+        table = self._by_clock.get(event)
+        if table is None:
+            known = sorted((s for s in self.of(event) if s.instant.known), key=begin)
+            table = self._by_clock[event] = _grouped(known, lambda s: s.instant.frame)
+        return table
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -45,6 +72,16 @@ class Series:
         return (s for found in self._found.values() for s in found)
 
 
+_Key = TypeVar("_Key")
+
+
+def _grouped(sightings: Iterable[Sighting], key: Callable[[Sighting], _Key]) -> dict[_Key, list[Sighting]]:
+    table: dict[_Key, list[Sighting]] = {}
+    for sighting in sightings:
+        table.setdefault(key(sighting), []).append(sighting)
+    return table
+
+
 def series(sightings: Iterable[Sighting]) -> Series:
     """Return sightings by event, without whole copies of a stream."""
     found: dict[str, list[Sighting]] = defaultdict(list)
@@ -54,6 +91,11 @@ def series(sightings: Iterable[Sighting]) -> Series:
 
 
 # ------------------------------------------------------------------ order
+
+
+def begin(sighting: Sighting) -> int:
+    """Return when a sighting was at the earliest."""
+    return sighting.instant.lo
 
 
 def in_order(sightings: Iterable[Sighting]) -> list[Sighting]:

@@ -16,7 +16,7 @@ from attrs import field, frozen
 
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.rule import Kind, LogSeverity
-from denpex_rules.values import Value
+from denpex_rules.values import ACTOR_FIELDS, Value
 
 SCAN_VERSION: Final = 1
 
@@ -106,6 +106,14 @@ class Sighting:
     def source(self) -> str:
         """The file that the record stands in."""
         return self.emitter.source
+
+    def told(self, name: str) -> Value | None:
+        """Return the value of a capture, else of the actor's field, None where the line tells neither."""
+        value = self.fields.get(name)
+        if value is None and name in ACTOR_FIELDS:
+            actors: Value | None = getattr(self.actor, name)
+            return actors
+        return value
 
     def placed(self, instant: Instant, actor: Actor) -> Sighting:
         """Return the sighting with another instant and actor."""

@@ -17,7 +17,7 @@ from attrs import Factory, define, evolve, frozen
 from denpex_rules import topology as who
 from denpex_rules import uptime
 from denpex_rules.calendar import EVEN, Calendar, ClockKey, Clocks
-from denpex_rules.clock import MAX, MIN, SECOND, Instant, Order, format_time, order
+from denpex_rules.clock import MAX, MIN, SECOND, Frame, Instant, Order, format_time, order
 from denpex_rules.resolution import COLLECTED, Resolution, in_attempts
 from denpex_rules.rule import Kind
 from denpex_rules.series import Series, series
@@ -114,6 +114,18 @@ class Timeline:
         """Return an event's sightings in canonical order, each record once."""
         return self._series.of(event)
 
+    def by_field(self, event: str, name: str) -> Mapping[object, Sequence[Sighting]]:
+        """Return an event's sightings in canonical order by the value of a field, None where it is not told."""
+        return self._series.by_field(event, name)
+
+    def by_emitter(self, event: str) -> Mapping[Emitter, Sequence[Sighting]]:
+        """Return an event's sightings in canonical order by their emitter."""
+        return self._series.by_emitter(event)
+
+    def by_clock(self, event: str) -> Mapping[Frame, Sequence[Sighting]]:
+        """Return an event's timed sightings by what their instants are compared by, each by the begin of the instant."""
+        return self._series.by_clock(event)
+
     @property
     def sightings(self) -> Iterable[Sighting]:
         """All sightings, event by event, as `of` gives them."""
@@ -206,9 +218,13 @@ class Timeline:
             last = max(last, self.until)
         return first, last
 
-    def present(self, kind: Kind | None = None, rank: int | None = None, host: str | None = None) -> tuple[Presence, ...]:
-        """Return the emitters of a kind (unknown kinds count as rank logs), rank and host."""
-        if rank is not None:
+    def present(
+        self, kind: Kind | None = None, rank: int | None = None, host: str | None = None, emitter: Emitter | None = None
+    ) -> tuple[Presence, ...]:
+        """Return the presences of a kind (unknown kinds count as rank logs), rank, host and emitter."""
+        if emitter is not None:
+            found = self._of_emitter.get(emitter, ())
+        elif rank is not None:
             found = self._of_rank.get(rank, ())
         elif host is not None:
             found = self._of_host.get(host, ())
@@ -219,8 +235,14 @@ class Timeline:
         return tuple(
             p
             for p in found
-            if (kind is None or (p.activity.kind or "rank") == kind) and (host is None or p.activity.actor.host == host)
+            if (kind is None or (p.activity.kind or "rank") == kind)
+            and (host is None or p.activity.actor.host == host)
+            and (rank is None or p.activity.actor.rank == rank)
         )
+
+    @cached_property
+    def _of_emitter(self) -> Mapping[Emitter, tuple[Presence, ...]]:
+        return _grouped(self.presences, lambda p: p.activity.emitter)
 
     @cached_property
     def _of_rank(self) -> Mapping[int | None, tuple[Presence, ...]]:

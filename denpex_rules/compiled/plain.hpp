@@ -278,6 +278,7 @@ class Reader {
         number_ = number;
         taken = 0;
         fresh_line();
+        trace.clear();
     }
 
     Stop run(int64_t most) {

@@ -62,8 +62,8 @@ def pack() -> Program:
     return compile_named((), pack=True)
 
 
-def scanned(data: bytes, chunks: int, *, skim: bool) -> Scan:
-    one = SourceScanner(pack(), "x.log", Hints(), skim=skim)
+def scanned(data: bytes, chunks: int, *, skim: bool, compiled: bool = False) -> Scan:
+    one = SourceScanner(pack(), "x.log", Hints(), skim=skim, compiled=compiled)
     for start in range(0, len(data), chunks):
         one.feed(data[start : start + chunks])
         if skim and start == 0:
@@ -78,9 +78,18 @@ def scanned(data: bytes, chunks: int, *, skim: bool) -> Scan:
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from([3, 9, 40]),
     st.sampled_from([2, 4, 5_000]),
+    st.sampled_from([1, 3, 20_000]),
+    st.sampled_from([8, 30, 20_000]),
 )
 def test_skimming_changes_nothing(
-    lines: list[bytes], order: list[int], chunks: int, newline: str, sample: int, labels: int
+    lines: list[bytes],
+    order: list[int],
+    chunks: int,
+    newline: str,
+    sample: int,
+    labels: int,
+    table_size: int,
+    per_source: int,
 ) -> None:
     """Sightings, instants, coverage, error records and what was dropped are the same for any chunks, sample and crowd."""
     data = newline.encode().join(lines[i % len(lines)] for i in [*range(len(lines)), *order])
@@ -90,8 +99,13 @@ def test_skimming_changes_nothing(
         for module in (recorder, bulk):
             patch.setattr(module, "LABELS", labels)
         patch.setattr(scanner, "LEARN", 2)
+        for table in ("KNOWN", "SECONDS", "SHAPES"):
+            patch.setattr(native, table, table_size)
         patch.setattr("denpex_rules.retain.PER_EMITTER", 6)
-        assert scanned(data, chunks, skim=True) == scanned(data, 1 << 20, skim=False)
+        patch.setattr("denpex_rules.retain.PER_SOURCE", per_source)
+        one_by_one = scanned(data, 1 << 20, skim=False)
+        assert scanned(data, chunks, skim=True) == one_by_one
+        assert scanned(data, chunks, skim=True, compiled=True) == one_by_one
 
 
 @given(

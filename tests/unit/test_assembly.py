@@ -8,7 +8,7 @@ from denpex_rules.assembly import Piece, Speaker, Whole, shape, shown
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.record import Line
 from denpex_rules.retain import Gap, Marked
-from denpex_rules.sighting import TEXT_LIMIT
+from denpex_rules.sighting import TEXT_LIMIT, Actor
 
 
 def piece(text: bytes, number: int = 1, **more: object) -> Piece:
@@ -33,6 +33,21 @@ def test_a_line_without_a_stamp_has_that_of_the_line_above_it_in_the_record() ->
     bare = piece(b"a")
     bare.when = gap
     assert Whole([bare]).when(0) is gap
+
+
+def test_a_line_lacks_nothing_of_whom_the_first_one_speaks_for() -> None:
+    """What the line says of itself counts more."""
+    whole = Whole([piece(b"a", actor=Actor(rank=3, pid=7)), piece(b"b", 2, actor=Actor(rank=4))])
+    assert whole.actor(0) is whole.pieces[0].line.actor
+    assert whole.actor(1) == Actor(rank=4, pid=7)
+
+
+def test_events_of_one_line_share_its_text() -> None:
+    """Only a match far inside a line, or on another one of it, is shown by a text of its own."""
+    whole = Whole([piece(b"a"), piece(b"b lost", 2), piece(b"x" * 5_000 + b"END", 3), piece(b"10 %\n20 %", 4)])
+    assert whole.shown(1, whole.starts[1] + 2) is whole.shown(1, whole.starts[1]) == "b lost"
+    assert [whole.shown(2, whole.starts[2] + at)[0] for at in (0, 500, 501, 5_000)] == ["x", "x", "…", "…"]
+    assert [whole.shown(3, whole.starts[3] + at) for at in (0, 6)] == ["10 %", "20 %"]
 
 
 def test_a_traceback_goes_with_the_warning_above_it() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from denpex_rules import formats
 from denpex_rules.clock import SECOND, format_time, parse_time
 from denpex_rules.envelopes import SHAPES
 from denpex_rules.formats import decide, describe, peel
@@ -277,6 +278,47 @@ def test_decide_looks_behind_a_container_runtime() -> None:
     hints = decide(lines)
     assert hints.wrappers == {"srun_label"}
     assert peel(lines[3], hints).actor.rank == 3
+
+
+@pytest.mark.parametrize(
+    ("labelled", "others", "used"), [(18, 2, True), (17, 3, False), (180, 20, True), (179, 21, False), (4, 0, False)]
+)
+def test_decide_counts_all_lines(labelled: int, others: int, used: bool) -> None:
+    """Nine lines of ten must have a weak wrapper, wherever the others stand; blank ones say neither."""
+    lines = [b"%d: step %d" % (n % 3, n) for n in range(labelled)]
+    rest = [b"loading shard", b"2026-11-30 10:04:10,123 INFO loading"] * others
+    blank = [b"2026-11-30T10:04:10.123456789Z stdout F ", b""] * 30
+    for sample in (
+        [*lines, *rest[:others], *blank],
+        [*rest[:others], *blank, *lines],
+        [*blank, *lines[:9], *rest[:others], *lines[9:]],
+    ):
+        assert decide(sample).wrappers == (frozenset({"srun_label"}) if used else frozenset())
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        b"[default3]:step",
+        b"\x1b[31m[default3]:step",
+        b'{"log": "[default3]:step\\n", "stream": "stdout", "time": "2026-11-30T10:04:10Z"}',
+    ],
+)
+def test_decide_looks_at_every_line_for_a_tag(last: bytes) -> None:
+    """One tagged line among many of a logger shows that the launcher tags, and that an earlier belief was wrong is shown too."""
+    lines = [b"2026-11-30 10:04:10,%03d INFO step" % n for n in range(199)]
+    assert decide([*lines, last]).tagged
+    assert not decide([*lines, b"2026-11-30 10:04:10,123 INFO [default3]:step"]).tagged
+    assert not decide(lines, Hints(tagged=True)).tagged
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda f: f.name)
+def test_a_tag_or_a_task_is_seen_by_its_text(form: Format) -> None:
+    """A line whose wrappers give a launcher's tag or task has a text by which it is seen without reading, or a weak wrapper."""
+    line = form.example.encode()
+    said = formats._read(line, Hints(wrappers=frozenset({form.name})))
+    if said.into.tee or said.into.task is not None:
+        assert form.role == "weak" or any(text in line for text in formats._TELLING)
 
 
 def test_decide_looks_into_json() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,6 +161,34 @@ def test_tries_make_no_difference(texts: list[bytes]) -> None:
     for text in texts:
         fresh = pattern(Alternative((Sequence((Regex(r"rank (?P<r>\d+) lost"),)),)))
         assert list(used.matches(text)) == list(fresh.matches(text))
+
+
+TEXTS = st.lists(st.sampled_from([b"rank 3 lost", b"rank x lost", b"aaaa", b"lost by 4", b" of ", b"\n"]), max_size=12).map(
+    b"".join
+)
+
+
+@given(st.lists(TEXTS, min_size=TRIES * 2))
+def test_the_order_of_alternatives_holds_however_often_they_were_tried(texts: list[bytes]) -> None:
+    """Texts that are looked for before a regex, and one line that is taken as a whole, change no occurrence."""
+    parts: list[list[str | Regex]] = [
+        ["aa"],
+        [Regex(r"rank (?P<r>\d+) lost")],
+        ["lost", "by {n:int}"],
+        ["lost"],
+        [Regex(r"l?o(?P<x>.)")],
+    ]
+    sequences = [Sequence(tuple(p if isinstance(p, Regex) else template(p) for p in some)) for some in parts]
+    used = pattern(*(Alternative((s,)) for s in sequences), Alternative((sequences[0], sequences[3])))
+    for text in texts:
+        fresh = compile_event(used.event)
+        assert used.matches(text) == fresh.matches(text) == used.matches(text, 0b111111)
+
+
+@given(TEXTS, st.sampled_from(["aa", "lost", "a", "\n", "st\nr"]))
+def test_a_template_without_captures_is_found_as_its_regex_is(text: bytes, fixed: str) -> None:
+    """From left to right without overlap, over the ends of lines too."""
+    assert of(fixed).matches(text) == of(Regex(re.escape(fixed))).matches(text)
 
 
 def test_unknown_type_is_refused_and_plugged_type_works() -> None:

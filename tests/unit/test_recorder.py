@@ -39,6 +39,15 @@ def test_a_record_is_seen_when_it_is_complete() -> None:
     assert [s.fields["r"] for s in one.scan(None).sightings] == [3]
 
 
+def test_sightings_of_one_emitter_share_it() -> None:
+    """A million sightings of few emitters hold few of them."""
+    one = recorder(*(b"[rank%d]: 2026-11-30 10:00:00 INFO rank 3 died" % (i % 2) for i in range(4)))
+    one.finish_all()
+    emitters = [s.emitter for s in one.scan(None).sightings]
+    assert len(emitters) == 4
+    assert len({id(e) for e in emitters}) == len({*emitters}) == 2
+
+
 def test_what_is_kept_is_counted_and_bounded() -> None:
     """Sightings, error records and runs; a smaller limit holds from then on."""
     one = recorder(*(b"2026-11-30 10:%02d:00 ERROR rank %d died of %s" % (i, i, bytes([97 + i]) * 3) for i in range(9)))

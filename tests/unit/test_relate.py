@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 from making import at, sighting
 from scenes import LOST, STALL, findings, job, job_sightings, nodes, program
 
-from denpex_rules.clock import MINUTE, SECOND
-from denpex_rules.relate import relation
+from denpex_rules.clock import MINUTE, SECOND, UNKNOWN, Order
+from denpex_rules.relate import SLACK, relation
 from denpex_rules.sighting import Actor, Sighting
+from denpex_rules.timeline import Point, point_of
 
 
 def shifted(ns: int) -> list[Sighting]:
@@ -159,6 +162,32 @@ def test_why_two_findings_are_not_related() -> None:
     line = job(shifted(150 * MINUTE))
     stall, lost = sorted(findings(made, line), key=lambda f: f.rule.cls)
     assert relation(lost, stall, line, frozenset(), symptoms) == "it came more than 2h earlier"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from(("r0.log", "r1.log", "x.log")), st.integers(1, 60)), max_size=5),
+    st.integers(5, 35),
+    st.booleans(),
+)
+def test_any_line_of_progress_in_between_is_found(lines: list[tuple[int, str, int]], minutes: int, onset: bool) -> None:
+    """Progress counts where it is certainly after the cause and before the stall, by time, or by line in the symptom's own log."""
+    steps = [
+        sighting("progress", at(f"10:{minute:02}:00"), source=source, line=line, text=f"{minute} {source} {line}")
+        for minute, source, line in lines
+    ]
+    made = program(LOST, STALL)
+    line = job([*shifted(minutes * MINUTE), *steps])
+    stall, lost = sorted(findings(made, line), key=lambda f: f.rule.cls)
+    if not onset:
+        stall = evolve(stall, onset=None)
+    start = stall.began if not onset else Point(stall.onset or UNKNOWN, line.stamped(stall.began))
+    after = lost.began.shift(SLACK)
+    between = any(
+        line.order(after, point_of(s)) is Order.BEFORE and line.order(point_of(s), start) is Order.BEFORE
+        for s in line.of("progress")
+    )
+    said = relation(lost, stall, line, frozenset({"progress"}), frozenset({"collective.timeout"}))
+    assert (said == "the job made progress in between") is between
 
 
 MUTUAL = """

@@ -41,6 +41,23 @@ def test_events_are_sorted_and_each_is_in_order() -> None:
     assert found.of("other") == ()
 
 
+def test_tables_hold_an_event_in_order() -> None:
+    """By field, emitter and clock the sightings keep their order; an unknown field is None, and untimed ones have no clock."""
+    lines = [
+        sighting("e", at("10:00:01"), source="b.log", line=2, step=1),
+        sighting("e", at("10:00:00"), source="b.log", line=1, step=1),
+        sighting("e", source="a.log", line=3),
+    ]
+    found = series(lines)
+    assert {value: [s.line for s in group] for value, group in found.by_field("e", "step").items()} == {1: [1, 2], None: [3]}
+    assert {emitter.source: [s.line for s in group] for emitter, group in found.by_emitter("e").items()} == {
+        "b.log": [1, 2],
+        "a.log": [3],
+    }
+    assert {frame[0]: [s.line for s in group] for frame, group in found.by_clock("e").items()} == {"wall": [1, 2]}
+    assert found.by_field("e", "step") is found.by_field("e", "step")
+
+
 def test_line_in_two_files_is_one_record() -> None:
     """Of copies those in the file with most of them are kept; a line with another actor, time or capture is no copy."""
     one = [sighting("e", at("10:00:00"), source="a.log", line=1, text="x")]

@@ -1,0 +1,172 @@
+"""Plain lines taken by compiled code: the same result as one by one, whatever is asked for in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from making import template
+
+from denpex_rules import native
+from denpex_rules.care import FIRST, GLUED, NEVER, OWN
+from denpex_rules.compiler import compile_rules
+from denpex_rules.program import Program
+from denpex_rules.recorder import Recorder, Size
+from denpex_rules.rule import Alternative, Event, Rule, RuleSet, Sequence, Step
+from denpex_rules.scanner import SourceScanner
+from denpex_rules.sighting import Scan
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="there is no compiled code")
+
+
+def event(name: str, text: str) -> Event:
+    return Event(name, name, (Alternative((Sequence((template(text),)),)),))
+
+
+STEP, LOST, XID = event("step", "step {n:int} done"), event("lost", "peer {r:rank} lost"), event("xid", "Xid 79")
+RULE = Rule("r", "p", "t", "c", ("job",), 1, (Step("require", "lost", "lost"), Step("confirm", "step", "step")))
+PROGRAM = compile_rules(RuleSet((RULE,), (STEP, LOST, XID)))
+
+MESSAGES = ("INFO step {n} done", "INFO shard {n} read", "ERROR peer {n} lost", "ERROR read of shard {n} failed", "INFO Xid {n}", "")
+
+
+def line(rank: int, second: int, message: str) -> bytes:
+    clock = f"{10 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    return f"[rank{rank}]: 2026-11-30 {clock},{second % 1000:03} {message.format(n=70 + second % 12)}\n".encode()
+
+
+def scanner(*, compiled: bool, program: Program = PROGRAM) -> SourceScanner:
+    return SourceScanner(program, "x.log", skim=compiled, compiled=compiled)
+
+
+def both(data: bytes, chunk: int = 1 << 16) -> tuple[Scan, Scan]:
+    """Return what compiled code finds, and what reading one by one finds."""
+    found = []
+    for compiled in (True, False):
+        one = scanner(compiled=compiled)
+        for start in range(0, len(data), chunk):
+            one.feed(data[start : start + chunk])
+        found.append(one.close())
+    return found[0], found[1]
+
+
+def test_most_lines_are_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first lines are; all are counted, and their events found."""
+    read: list[Any] = []
+    take = Recorder.take
+    monkeypatch.setattr(Recorder, "take", lambda self, lines: (read.extend(lines), take(self, lines)))
+    one = scanner(compiled=True)
+    one.feed(b"".join(line(i % 8, i // 8, MESSAGES[i % 2]) for i in range(4_000)))
+    scan = one.close()
+    assert len(read) < 100
+    assert scan.sources[0].lines == 4_000
+    assert sum(s.event == "step" for s in scan.sightings) == 2_000
+
+
+def test_times_that_go_back() -> None:
+    """A clock that was set back: its emitter's runs are put in order."""
+    seconds = [*range(0, 900, 3), *range(450, 600), *range(2_000, 2_300), *range(100)]
+    fast, slow = both(b"".join(line(0, second, MESSAGES[1]) for second in seconds))
+    assert fast == slow
+    assert len(fast.sources[0].activities[0].runs) > 100
+
+
+def test_an_emitter_that_speaks_now_and_then() -> None:
+    """Thousands of runs are handed over in turns, and joined where there are too many."""
+    data = b"".join(line(0, second * 3, MESSAGES[1]) for second in range(6_000))
+    fast, slow = both(data)
+    assert fast == slow
+    assert fast.sources[0].activities[0].floor > 1_000_000_000
+
+
+def test_all_marks_are_counted_where_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows keep fewer and fewer; what they drop is counted, with when it was."""
+    monkeypatch.setattr("denpex_rules.retain.PER_SOURCE", 60)
+    fast, slow = both(b"".join(line(i % 5, i // 5, MESSAGES[i % 3]) for i in range(6_000)), 7_000)
+    assert fast == slow
+    assert sum(d.count for d in fast.sources[0].dropped) + len(fast.sightings) == 4_000
+
+
+def test_errors_of_one_shape_are_counted() -> None:
+    """Plain lines that are errors count by their shape, and the first of each is kept."""
+    fast, slow = both(b"".join(line(i % 3, i, MESSAGES[3]) for i in range(900)))
+    assert fast == slow
+    assert [(error.line, error.count) for error in fast.errors] == [(1, 900)]
+
+
+def test_more_emitters_than_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of further ones are read one by one."""
+    monkeypatch.setattr("denpex_rules.recorder.LABELS", 40)
+    fast, slow = both(b"".join(line(i % 60, i // 60, MESSAGES[i % 5]) for i in range(3_000)))
+    assert fast == slow
+    assert any("more than 40 emitters" in note for note in fast.sources[0].notes)
+
+
+ACTION = st.one_of(
+    st.tuples(st.just("lines"), st.integers(0, 3), st.integers(0, 40), st.sampled_from(MESSAGES), st.integers(1, 60)),
+    st.tuples(st.just("other"), st.integers(0, 3), st.sampled_from([b"  File x", b"[rank1]: Traceback:", b"", b"x" * 9_000])),
+    st.tuples(st.just("snapshot")),
+    st.tuples(st.just("shrink"), st.integers(2, 40), st.integers(1, 3), st.integers(2, 40)),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(ACTION, min_size=3, max_size=14), st.integers(1, 5_000))
+def test_whatever_is_asked_for_in_between(actions: list[tuple[Any, ...]], chunk: int) -> None:
+    """Snapshots and bounds at any time give what they give where lines are read one by one."""
+    fast, slow = scanner(compiled=True), scanner(compiled=False)
+    start = b"".join(line(i % 4, i // 4, MESSAGES[i % 4]) for i in range(240))
+    for one in (fast, slow):
+        one.feed(start)
+    for action in actions:
+        if action[0] == "snapshot":
+            assert fast.snapshot() == slow.snapshot()
+        elif action[0] == "shrink":
+            fast.shrink(Size(*action[1:]))
+            slow.shrink(Size(*action[1:]))
+        else:
+            data = _data(action)
+            for at in range(0, len(data), chunk):
+                fast.feed(data[at : at + chunk])
+            slow.feed(data)
+    assert fast.close() == slow.close()
+
+
+def _data(action: tuple[Any, ...]) -> bytes:
+    if action[0] == "other":
+        return bytes(action[2]) + b"\n"
+    _, rank, second, message, count = action
+    return b"".join(line((rank + i) % 4, 60 + second + i, message) for i in range(count))
+
+
+def test_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment can ask to do without; where none was built, there is none."""
+    monkeypatch.setenv(native.PURE, "1")
+    assert not native.available()
+    monkeypatch.delenv(native.PURE)
+    assert native.available()
+    monkeypatch.setattr(native, "_MODULE", "denpex_rules.no_such_module")
+    assert not native.available()
+
+
+def test_the_compiled_code_refuses_what_would_mislead_it() -> None:
+    """Blocks that end inside a line, hits outside of the tables, emitters and clocks that there are not: errors, never a crash."""
+    plain = native.compiled_module().Plain(1, 4_000, FIRST, NEVER, OWN, GLUED, bytes(3))
+    with pytest.raises(ValueError, match="whole lines"):
+        plain.begin(b"half a line", 0, 11, 1, 0)
+    with pytest.raises(ValueError, match="whole lines"):
+        plain.begin(b"x\n", 0, 3, 1, 0)
+    plain.begin(b"x\n", 0, 2, 1, 0)
+    with pytest.raises(ValueError, match="unknown literal"):
+        plain.hits([(0, 3)])
+    with pytest.raises(ValueError, match="unknown literal"):
+        plain.hit(-1, 0, 1, 0, None)
+    with pytest.raises(ValueError, match="no such speaker"):
+        plain.answer_who(0, 0, False)
+    with pytest.raises(ValueError, match="no such clock"):
+        plain.set_clock(0)
+    with pytest.raises(IndexError):
+        plain.settle(5)
+    assert plain.run(10) == native.READ
