@@ -11,12 +11,12 @@ from attrs import evolve
 
 from denpex_rules import plugins
 from denpex_rules.errors import UsageError
-from denpex_rules.formats import FORMATS
 from denpex_rules.judgement import Options
 from denpex_rules.lineformat import check
 from denpex_rules.mistake import did_you_mean
 from denpex_rules.project import find_project
 from denpex_rules.record import LineFormat
+from denpex_rules.tables import FORMATS
 
 OPTION: Final = "option"  # the name of the formats that options spell out
 WEAK: Final = frozenset(f.name for f in FORMATS if f.role == "weak")

@@ -117,6 +117,7 @@ class Native:
         self._frames: dict[Frame, int] = {}
         self._kinds: list[tuple[Clock, str, bool]] = []
         self._templates: list[str] = []  # of errors
+        self._marks: dict[int, Marked] = {}  # by the number of their line
         self._patience = LITTLE
         self._plain.patience(LITTLE)
 
@@ -377,8 +378,13 @@ class Native:
             self._state.shelf.extend(more, self._matcher.events[place].id, self._labels[number])
 
     def _marked(self, told: tuple[Any, ...]) -> Marked:
+        """Return a line that compiled code tells of; one object for all events of a line, as long as these come in turn."""
         raw, number, start, lo, hi, kind, places, bad = told
-        return Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad)
+        if self._marks.get(number) is None:
+            if len(self._marks) >= MUCH:
+                self._marks.clear()
+            self._marks[number] = Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad)
+        return self._marks[number]
 
 
 def _told(prefix: Prefix) -> tuple[Any, ...]:

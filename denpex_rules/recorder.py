@@ -25,7 +25,7 @@ from denpex_rules.sighting import MAX_RUNS, Emitter, ErrorLine, Scan, Sighting, 
 
 SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
 OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
-LABELS: Final = 5_000  # emitters that are told apart in one source
+LABELS: Final = 20_000  # emitters that are told apart in one source
 AGENT: Final = "agent"  # the label of a launcher's own lines
 OTHERS: Final = "…"  # the label of the lines of all further ones
 TEMPLATES: Final = 20_000  # of plain error lines that are remembered; then they are made anew

@@ -21,7 +21,7 @@ from denpex_rules.sighting import Dropped, ErrorLine, Sighting
 PER_EMITTER: Final = 2_000  # sightings of one event and emitter
 PER_SOURCE: Final = 20_000  # sightings of one source
 ROWS: Final = 64_000  # events and emitters of one source that are told apart
-EVENT_ROWS: Final = 8_192  # emitters of one event
+EVENT_ROWS: Final = 20_000  # emitters of one event
 LEAST_ROWS: Final = 256  # emitters of one event, however many rows the others took
 FEWEST: Final = 2  # of one event and emitter, however many of them a source has
 SHAPES: Final = 500  # different error records of one source

@@ -395,22 +395,26 @@ cdef class Plain:
     def rows(self, int speaker):
         """Return (place, dropped, lo, hi, kind, mixed, marks) of each row that grew, and forget them."""
         cdef list told = []
+        cdef dict same = {}
         for number in self.reader.speakers.at(speaker).rows:
-            self.take_row(number, told)
+            self.take_row(number, told, same)
         return told
 
-    cdef take_row(self, int number, list told):
+    cdef tuple shared(self, const Mark *mark, dict same):
+        found = same.get(mark.number)
+        if found is None:
+            found = same[mark.number] = self.shown(mark[0], mark.raw)
+        return found
+
+    cdef take_row(self, int number, list told, dict same):
         cdef Row *row = &self.reader.rows.at(number)
         cdef size_t i
-        cdef const Mark *mark
         cdef list marks = []
         if row.open and (row.front.size() or row.marks.size() or row.dropped):
             for i in range(row.front.size()):
-                mark = row.front[i].get()
-                marks.append(self.shown(mark[0], mark.raw))
+                marks.append(self.shared(row.front[i].get(), same))
             for i in range(row.marks.size()):
-                mark = row.marks[i].get()
-                marks.append(self.shown(mark[0], mark.raw))
+                marks.append(self.shared(row.marks[i].get(), same))
             told.append((row.place, row.dropped, row.lo, row.hi, row.kind, row.mixed, marks))
         self.reader.kept -= self.grown(row)
         row.open = row.mixed = False
