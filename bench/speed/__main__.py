@@ -1,7 +1,7 @@
 """Measure how fast logs are scanned, beside what people would use instead.
 
     python bench/speed                       every workload, both backends, all peers that are installed
-    python bench/speed --size 30 --only storm
+    python bench/speed --size 30 --only storm             sizes are those of `files`; others are larger or smaller
     python bench/speed --check               only whether what is found is right
     python bench/speed curves [--full]       rules 10 to 5,000, size 10 MB to 1 GB (10 GB with --full), ranks 8 to 16,384
     python bench/speed … --write             also into bench/results and docs/explanation/speed.md
@@ -81,7 +81,7 @@ class Bench:
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             logs = Path(folder) / "logs"
             logs.mkdir()
-            made = workload.make(logs, int(self.options.size * MB), self.options.seed)
+            made = workload.make(logs, int(self.options.size * workload.share * MB), self.options.seed)
             print(f"{workload.name}: {workload.about}; {made.bytes:,} bytes", file=sys.stderr, flush=True)
             answers: dict[str, Answer] = {}
             for _ in range(1 if self.options.check else self.options.rounds):

@@ -40,6 +40,9 @@ def sections(measured: Answer) -> dict[str, str]:
         found["Rules"] = table(
             ("rules", "backend", "MB/s", "peak MB"), [(f"{r['rules']:,}", r["backend"], speed(r), peak(r)) for r in curves["rules"]]
         )
+        found["Size of a log with few events, on disk"] = table(
+            ("MB", "scan MB/s", "raw loop MB/s", "grep MB/s", "scan over raw", "scan over grep", "peak MB"), [*disk(curves["disk"])]
+        )
         found["Size of a log, through a pipe"] = table(
             ("MB", "MB/s", "peak MB", "sightings", "runs"),
             [(f"{r['mb']:,}", speed(r), peak(r), f"{r['sightings']:,}", f"{r['runs']:,}") for r in curves["size"]],
@@ -81,12 +84,31 @@ def targets(works: Answer) -> Iterator[Row]:
             yield _judged(f"{name}: µs a line, fed one by one to a session", 100, answer["cpu"] / answer["lines"] * 1e6, most=True)
 
 
+def disk(measured: list[Answer]) -> Iterator[Row]:
+    """Yield the rows of the curve over logs on disk."""
+    for one in measured:
+        scan, others = one["scan"], [one.get(name) for name in ("raw", "grep")]
+        yield (
+            f"{one['mb']:,}",
+            speed(scan),
+            *(speed(other) if other else "" for other in others),
+            *(f"{rate(scan) / rate(other):.2f}" if other else "" for other in others),
+            peak(scan),
+        )
+
+
 def growth(curves: Answer) -> Iterator[Row]:
     """Yield each target of the curves."""
     for backend, wanted in (("pyahocorasick", 0.6), ("hyperscan", 0.8)):
         by_count = {r["rules"]: r for r in curves["rules"] if r["backend"] == backend}
         if by_count:
             yield _judged(f"5,000 rules over 50, {backend}", wanted, rate(by_count[5_000]) / rate(by_count[50]))
+    on_disk = max(curves["disk"], key=lambda one: int(one["mb"]))
+    label = f"few events, {on_disk['mb']:,} MB on disk, {on_disk['backend']}"
+    if on_disk["backend"] == "hyperscan":
+        yield _judged(f"{label}: scan over the raw loop", 0.6, rate(on_disk["scan"]) / rate(on_disk["raw"]))
+        if "grep" in on_disk:
+            yield _judged(f"{label}: scan over grep -F -f", 4, rate(on_disk["scan"]) / rate(on_disk["grep"]))
     sizes = {r["mb"]: r for r in curves["size"]}
     largest = max(sizes)
     yield _judged(f"peak memory, {largest:,} MB over 100 MB", 1.2, sizes[largest]["peak"] / sizes[100]["peak"], most=True)

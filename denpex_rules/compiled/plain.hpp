@@ -439,8 +439,12 @@ class Reader {
         Speaker &speaker = speakers[from.speaker];
         if (!speaker.awake) return WAKE;
         if (speaker.said) {
-            Stop stop = finish(from.speaker);
-            if (stop != END) return stop;
+            if (speaker.last.answer || speaker.last.bad) {
+                Stop stop = finish(speaker);
+                if (stop != END) return stop;
+            }
+            open_bytes -= speaker.last.length;
+            speaker.said = false;
         }
         if (from.clock == UNSET) return CLOCK;
         if (!timed_ && from.clock != NONE && !spoke(clocks[from.clock])) return RUN;
@@ -463,8 +467,8 @@ class Reader {
         return END;
     }
 
-    Stop finish(int id) {
-        Speaker &speaker = speakers[id];
+    // Keep what an emitter's last line shows: it is complete.
+    Stop finish(Speaker &speaker) {
         const std::vector<int> &places = answers_[speaker.last.answer];
         std::shared_ptr<const Mark> mark;
         for (; speaker.next < places.size(); ++speaker.next) {
@@ -478,8 +482,6 @@ class Reader {
             if (known == NONE || errors[known].first >= speaker.last.number) return ERROR;
             ++errors[known].count;
         }
-        open_bytes -= speaker.last.length;
-        speaker.said = false;
         return END;
     }
 
