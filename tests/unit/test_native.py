@@ -29,7 +29,14 @@ STEP, LOST, XID = event("step", "step {n:int} done"), event("lost", "peer {r:ran
 RULE = Rule("r", "p", "t", "c", ("job",), 1, (Step("require", "lost", "lost"), Step("confirm", "step", "step")))
 PROGRAM = compile_rules(RuleSet((RULE,), (STEP, LOST, XID)))
 
-MESSAGES = ("INFO step {n} done", "INFO shard {n} read", "ERROR peer {n} lost", "ERROR read of shard {n} failed", "INFO Xid {n}", "")
+MESSAGES = (
+    "INFO step {n} done",
+    "INFO shard {n} read",
+    "ERROR peer {n} lost",
+    "ERROR read of shard {n} failed",
+    "INFO Xid {n}",
+    "",
+)
 
 
 def line(rank: int, second: int, message: str) -> bytes:
