@@ -14,7 +14,7 @@ from Cython.Build import cythonize
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from setuptools import Distribution, Extension
 
-FLAGS = ["-O3", "-std=c++17", "-D_GLIBCXX_ASSERTIONS"]
+FLAGS = ["-O3", "-g0", "-std=c++17", "-D_GLIBCXX_ASSERTIONS"]
 
 
 class CompiledHook(BuildHookInterface[Any]):
