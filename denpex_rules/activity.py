@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
@@ -41,16 +41,21 @@ class Runs:
             self._insert(lo, hi)
             self.shrink(limit)
 
-    def extend(self, last: int | None, fresh: Iterable[tuple[int, int]], limit: int) -> None:
+    def around(self, lo: int) -> int:
+        """Return the place of the run that an interval which begins at `lo` was added to; -1 where there is no run."""
+        return bisect_right(self.los, lo) - 1
+
+    def extend(self, at: int, hi: int, fresh: Iterable[tuple[int, int]], limit: int) -> None:
         """Add intervals that were joined elsewhere: as `add` of each would.
 
         Args:
-            last: what the end of the last run has become, None where there was no run.
-            fresh: further runs behind it, in time order and further than `floor` apart.
+            at: the place of a run; -1: there was none.
+            hi: what its end has become, nearer to the next run's than `floor` nowhere.
+            fresh: further runs behind all others, in time order and further than `floor` apart.
             limit: as for `add`; it makes no difference whether it is reached now or on the way.
         """
-        if last is not None:
-            self.his[-1] = last
+        if at >= 0:
+            self.his[at] = hi
         for lo, hi in fresh:
             self.los.append(lo)
             self.his.append(hi)

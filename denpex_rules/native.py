@@ -37,6 +37,7 @@ LITTLE: Final = 8
 MUCH: Final = 128
 PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
+MAX_NUMBER: Final = 2**63 - 1  # there is no next run
 _MODULE: Final = "denpex_rules.plain"
 _NOBODY: Final = -1
 _ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3}
@@ -113,6 +114,7 @@ class Native:
         self._speakers: list[Speaker | None] = []
         self._places: dict[str, int] = {}  # of labels
         self._runs: list[Runs] = []  # of clocks
+        self._at: list[int] = []  # in which of its runs each clock was last; -1: it has none
         self._clocks: dict[tuple[int, int], int] = {}  # of speakers and frames
         self._frames: dict[Frame, int] = {}
         self._kinds: list[tuple[Clock, str, bool]] = []
@@ -259,7 +261,7 @@ class Native:
             speaker.when(self._peel(self._line).instant)
         self._speakers[number] = speaker
         for clock in plain.clocks_of(number):
-            self._base(clock)
+            self._base(clock, len(self._runs[clock]) - 1)
         plain.wake()
 
     def _answer_clock(self) -> None:
@@ -274,25 +276,29 @@ class Native:
         if key not in self._clocks:
             self._clocks[key] = plain.new_clock()
             self._runs.append(runs)
-            self._base(self._clocks[key])
+            self._at.append(-1)
+            self._base(self._clocks[key], len(runs) - 1)
         plain.set_clock(self._clocks[key])
 
-    def _base(self, clock: int) -> None:
-        """Tell the last run of a clock."""
+    def _base(self, clock: int, at: int) -> None:
+        """Tell in which of its runs the last line of a clock was; -1: it has none."""
         runs = self._runs[clock]
-        if runs.los:
-            self._plain.base(clock, True, runs.los[-1], runs.his[-1], runs.floor)
+        self._at[clock] = at
+        if at < 0:
+            self._plain.base(clock, False, 0, 0, runs.floor, MAX_NUMBER)
         else:
-            self._plain.base(clock, False, 0, 0, runs.floor)
+            bound = runs.los[at + 1] if at + 1 < len(runs) else MAX_NUMBER
+            self._plain.base(clock, True, runs.los[at], runs.his[at], runs.floor, bound)
 
     def _run(self) -> None:
         """Take a time that goes back, or comes after many runs."""
         plain, clock = self._plain, self._plain.clock()
         self._settle_runs(clock)
         lo, hi = plain.when()
-        self._runs[clock].add(lo, hi, self._recorder.run_limit)
+        runs = self._runs[clock]
+        runs.add(lo, hi, self._recorder.run_limit)
         self._recount(plain.speaker)
-        self._base(clock)
+        self._base(clock, runs.around(lo))
         plain.timed()
 
     def _mark(self) -> None:
@@ -360,11 +366,11 @@ class Native:
             self._state.open_bytes += speaker.size
 
     def _settle_runs(self, clock: int) -> None:
-        based, hi, lines, fresh = self._plain.spoken(clock)
+        hi, lines, fresh = self._plain.spoken(clock)
         runs = self._runs[clock]
         runs.lines += lines
-        runs.extend(hi if based else None, fresh, self._recorder.run_limit)
-        self._base(clock)
+        runs.extend(self._at[clock], hi, fresh, self._recorder.run_limit)
+        self._base(clock, len(runs) - 1)
 
     def _recount(self, number: int) -> None:
         speaker = self._speakers[number]

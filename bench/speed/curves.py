@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peers import Peers
-from workloads import MB, START, clock, interleaved, pool, sparse, step
+from workloads import MB, START, interleaved, pool, sparse, stamp, step
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -30,7 +30,7 @@ def run(probe: Probe, backends: list[str], folder: Path, *, full: bool) -> dict[
     """Measure all curves."""
     logs = folder / "logs"
     logs.mkdir()
-    (logs / "console.log").write_bytes(b"".join(line + b"\n" for line, _ in interleaved(40 * MB, 1, 1 / 2000)))
+    (logs / "console.log").write_bytes(b"".join(line + b"\n" for line, _ in interleaved(200 * MB, 1, 1 / 2000)))
     rules = []
     for count in RULES:
         program = _saved(rules_of(count), folder)
@@ -125,11 +125,11 @@ def make(size: int) -> None:
     """Write a log of a size to standard output: 256 ranks, a progress line in 20, made of a pool of messages to be quick."""
     chance = random.Random(1)
     messages = [*pool(chance, 950), *(step(number, chance) for number in range(50))]
-    heads = [b"[rank%d]: 2026-11-30 " % rank for rank in range(256)]
+    heads = [b"[rank%d]: " % rank for rank in range(256)]
     written, second = 0, START
     out = sys.stdout.buffer
     while written < size:
-        at = clock(second) + b" "
+        at = stamp(second) + b" "
         written += out.write(b"".join([b"%b%b%b\n" % (head, at, chance.choice(messages)) for head in heads]))
         second += 1
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import gzip
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,6 +67,16 @@ def clock(seconds: float) -> bytes:
     return b"%02d:%02d:%02d,%03d" % (whole // 3600 % 24, whole // 60 % 60, whole % 60, int(seconds * 1000) % 1000)
 
 
+@cache
+def _date(days: int) -> bytes:
+    return (date(2026, 11, 30) + timedelta(days=days)).isoformat().encode()
+
+
+def stamp(seconds: float) -> bytes:
+    """Return a date and a time of the day: a large log spans many days."""
+    return _date(int(seconds) // 86_400) + b" " + clock(seconds)
+
+
 def filler(chance: random.Random) -> bytes:
     """Return a message in which nothing stands that any rule asks for."""
     word, other, third = chance.choice(WORDS), chance.choice(WORDS), chance.choice(WORDS)
@@ -84,7 +96,7 @@ def pool(chance: random.Random, count: int = 5_000) -> Sequence[bytes]:
 
 def crash(rank: int, at: float, tag: bytes) -> list[bytes]:
     """Return the lines of a rank that runs out of GPU memory."""
-    head = b"%s2026-11-30 %s " % (tag, clock(at))
+    head = b"%s%s " % (tag, stamp(at))
     return [
         head + b"ERROR train: step failed",
         tag + b"Traceback (most recent call last):",
@@ -106,7 +118,7 @@ def interleaved(
         rank, second = number % ranks, number // ranks
         progress = chance.random() < share
         message = step(second, chance) if progress else chance.choice(messages)
-        line = b"[rank%d]: 2026-11-30 %s %s" % (rank, clock(START + second + rank / ranks), message)
+        line = b"[rank%d]: %s %s" % (rank, stamp(START + second + rank / ranks), message)
         yield line, progress
         written += len(line) + 1
         number += 1
@@ -167,7 +179,7 @@ def _alone(rank: int, size: int, chance: random.Random, messages: Sequence[bytes
     while written < size:
         progress = second % 20 == 0
         message = step(second, chance) if progress else chance.choice(messages)
-        line = b"2026-11-30 %s %s" % (clock(START + second), message)
+        line = b"%s %s" % (stamp(START + second), message)
         yield line, progress
         written += len(line) + 1
         second += 1
@@ -185,7 +197,7 @@ def storm(folder: Path, size: int, seed: int) -> Made:
     turns = 40 * max(1, size // (ranks * 40 * 250))
     with (folder / "console.log").open("wb") as out:
         total = sum(out.write(_init(rank, ranks)) for rank in range(ranks))
-        total += sum(out.write(b"[rank%d]: 2026-11-30 %s %s\n" % (rank, clock(START), FIRST)) for rank in range(ranks))
+        total += sum(out.write(b"[rank%d]: %s %s\n" % (rank, stamp(START), FIRST)) for rank in range(ranks))
         for turn in range(turns):
             total += sum(out.write(_timeout(rank, turn)) for rank in range(ranks) if rank != FAILING)
     return Made(total, ranks, (("collective.timeout", (FAILING,)),))
@@ -223,7 +235,7 @@ def hostile(folder: Path, size: int, seed: int) -> Made:
         number = 0
         while total < size:
             kind = number % 8
-            head = b"[rank%d]: 2026-11-30 %s " % (number % 256, clock(START + number / 256))
+            head = b"[rank%d]: %s " % (number % 256, stamp(START + number / 256))
             body = [
                 b"INFO steps and losses: step of loss, epoch of iter",
                 b"INFO NVRM: Xid without its number",

@@ -182,8 +182,9 @@ struct Speaks {  // the numbers of an emitter
 };
 
 struct Clock {
-    bool based = false;  // whether there was a run before the fresh ones
+    bool based = false;  // whether there was a run before the fresh ones: the one of the line before
     int64_t lo = 0, hi = 0, floor = SECOND, lines = 0;
+    int64_t bound = INT64_MAX;  // where the next run begins, after which no other stands behind
     std::vector<std::pair<int64_t, int64_t>> fresh;
 };
 
@@ -545,10 +546,12 @@ class Reader {
             any = true;
         }
         if (any && *lo <= when_.lo && when_.lo <= *hi + clock.floor) {
-            if (when_.hi > *hi) *hi = when_.hi;
+            if (when_.hi <= *hi) return true;
+            if (clock.bound != INT64_MAX && when_.hi + clock.floor >= clock.bound) return false;  // it joins two runs
+            *hi = when_.hi;
             return true;
         }
-        if ((any && when_.lo < *lo) || clock.fresh.size() >= FRESH) return false;
+        if ((any && when_.lo < *lo) || clock.bound != INT64_MAX || clock.fresh.size() >= FRESH) return false;
         clock.fresh.emplace_back(when_.lo, when_.hi);
         ++fresh;
         return true;

@@ -49,7 +49,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
     cdef cppclass Clock:
         Clock()
         cbool based
-        int64_t lo, hi, floor, lines
+        int64_t lo, hi, floor, lines, bound
         vector[pair[int64_t, int64_t]] fresh
 
     cdef cppclass Mark:
@@ -318,11 +318,12 @@ cdef class Plain:
     def clocks_of(self, int speaker):
         return list(self.reader.speakers.at(speaker).clocks)
 
-    def base(self, int clock, cbool based, int64_t lo, int64_t hi, int64_t floor):
+    def base(self, int clock, cbool based, int64_t lo, int64_t hi, int64_t floor, int64_t bound):
+        """Say which run the last line of a clock was in, if any, and where the next one begins."""
         cdef Clock *found = &self.reader.clocks.at(clock)
         self.reader.fresh -= <int64_t>found.fresh.size()
         found.fresh.clear()
-        found.based, found.lo, found.hi, found.floor = based, lo, hi, floor
+        found.based, found.lo, found.hi, found.floor, found.bound = based, lo, hi, floor, bound
 
     def when(self):
         cdef Second when = self.reader.when()
@@ -388,7 +389,7 @@ cdef class Plain:
 
     def spoken(self, int clock):
         cdef Clock *found = &self.reader.clocks.at(clock)
-        told = (found.based, found.hi, found.lines, list(found.fresh))
+        told = (found.hi, found.lines, list(found.fresh))
         found.lines = 0
         return told
 
