@@ -90,3 +90,34 @@ def test_the_commonest_kind_is_the_kind() -> None:
     """Lines of unknown kind don't vote."""
     assert activities(line(kind="agent"), line(), line(), line(kind="rank"), line(kind="rank"))[0].kind == "rank"
     assert activities(line())[0].kind is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), min_size=1, max_size=60), st.integers(2, 12), st.integers(0, 60))
+def test_runs_that_were_joined_elsewhere(times: list[tuple[int, int]], limit: int, cut: int) -> None:
+    """Runs that are handed over together are what adding each interval by itself gives, also where there are too many."""
+    ordered = [(lo * SECOND, (lo + width) * SECOND) for lo, width in sorted(times)]
+    one_by_one, together = Runs(at(0)), Runs(at(0))
+    for lo, hi in ordered:
+        one_by_one.add(lo, hi, limit)
+    for lo, hi in ordered[:cut]:
+        together.add(lo, hi, limit)
+    rest = Runs(at(0))
+    rest.floor = together.floor
+    last = len(together) - 1
+    end = together.his[-1] if len(together) else 0
+    for lo, hi in ordered[cut:]:
+        if last >= 0 and not len(rest) and lo <= end + together.floor:
+            end = max(end, hi)
+        else:
+            rest.add(lo, hi, 10**9)
+    together.extend(last, end, rest.intervals(), limit)
+    assert together.intervals() == one_by_one.intervals()
+    assert together.floor == one_by_one.floor
+
+
+def test_the_run_of_an_interval() -> None:
+    """The run that an interval was added to is found by where the interval begins."""
+    runs = Runs(at(0))
+    for second in (0, 10, 20, 21):
+        runs.add(second * SECOND, (second + 1) * SECOND, MAX_RUNS)
+    assert [runs.around(second * SECOND) for second in (-1, 0, 10, 12, 21, 90)] == [-1, 0, 1, 1, 2, 2]

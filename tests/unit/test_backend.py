@@ -62,3 +62,27 @@ def test_the_backend_is_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose("auto", [b"a"]).name == "pyahocorasick"
     with pytest.raises(UsageError, match=r"pip install 'denpex-rules\[hyperscan\]'"):
         choose("hyperscan", [b"a"])
+
+
+class Taken:
+    """Takes hits."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, int]] = []
+
+    def hits(self, hits: list[tuple[int, int]]) -> None:
+        self.found += hits
+
+    def hit(self, number: int, start: int, end: int, flags: int, context: object) -> None:
+        self.found.append((end - 1, number))
+
+
+@pytest.mark.parametrize("name", ["pyahocorasick", pytest.param("hyperscan", marks=needs_hyperscan)])
+def test_hits_are_told(name: str) -> None:
+    """What takes the hits of a part of a block gets all of them, with offsets in that part."""
+    found = choose(name, [b"ab", b"b"])
+    taker = Taken()
+    found.tell(memoryview(b"xxabxb")[1:], taker)
+    assert sorted(taker.found) == [(2, 0), (2, 1), (4, 1)] == sorted(found.hits(b"xabxb"))
+    found.tell(b"", taker)
+    assert len(taker.found) == 3

@@ -226,3 +226,12 @@ def test_any_bytes_are_safe(text: bytes) -> None:
 def test_admits(shape: str, text: str, *, fits: bool) -> None:
     """A shape admits a text that it covers whole; what is not RE2 syntax admits nothing."""
     assert admits(shape, text) is fits
+
+
+def test_other_digits_may_match() -> None:
+    """The texts that an alternative needs stand in a text, or would with other digits, however many."""
+    pattern = of("Xid {n:int} is 79")
+    assert pattern.may_match_others(b"Xid 5 is 7", 1)
+    assert pattern.may_match_others(b"Xid 12345 is 80123", 1)
+    assert not pattern.may_match_others(b"Xid 5 was 79", 1)
+    assert not pattern.may_match_others(b"Xid 5 is 7", 0)

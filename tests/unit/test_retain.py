@@ -7,10 +7,12 @@ from collections import Counter
 
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 
 from denpex_rules import retain
 from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
-from denpex_rules.retain import Errors, Gap, Kept, Row, Shelf
+from denpex_rules.retain import Errors, Gap, Kept, Marked, More, Row, Shelf
 from denpex_rules.sighting import Actor, Emitter, ErrorLine, Sighting
 
 A, B = Instant(10, 12), Instant(20, 25, "arrival")
@@ -153,3 +155,61 @@ def test_errors_count_by_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     errors.shrink(1)
     assert errors.known("b", 9)
     assert ([e.template for e in errors], errors.dropped) == (["a"], 4)
+
+
+def marked(number: int) -> Marked:
+    return Marked(b"x", number, number, Instant(number * SECOND, (number + 1) * SECOND), (0,))
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(2, 9), st.booleans())
+def test_marks_that_were_collected_elsewhere(before: int, more: int, limit: int, lookup: bool) -> None:
+    """A row that is handed the newest marks together, and what was dropped of them, is as if each had been added by itself."""
+    one_by_one, together = Row(limit, lookup=lookup), Row(limit, lookup=lookup)
+    marks = [marked(number) for number in range(before + more)]
+    for mark in marks:
+        one_by_one.add(mark)
+    for mark in marks[:before]:
+        together.add(mark)
+    first, most, _ = together.room
+    rest = marks[before:]
+    front, rest = rest[:first], rest[first:]
+    gone, kept = rest[: max(0, len(rest) - most)], rest[max(0, len(rest) - most) :]
+    span = Instant(gone[0].instant.lo, gone[-1].instant.hi) if gone else UNKNOWN
+    grown = together.extend(More([*front, *kept], len(gone), span))
+    assert [*together] == [*one_by_one]
+    assert (together.count, together.span) == (one_by_one.count, one_by_one.span)
+    assert grown == len(together) - min(before, limit)
+
+
+def test_marks_of_several_clocks_have_no_span() -> None:
+    """What was dropped is then anywhere."""
+    row = Row(2, lookup=True)
+    for number in range(3):
+        row.add(marked(number))
+    row.extend(More([marked(9)], 2, Instant(0, 5), one_clock=False))
+    assert (row.count, row.span) == (4, UNKNOWN)
+
+
+def test_errors_are_counted_by_their_shape() -> None:
+    """Further records of a shape that is kept are counted together."""
+    errors = Errors()
+    assert errors.first("t") is None
+    assert not errors.known("t", 3)
+    errors.add(Kept(error("t", 3)))
+    errors.count("t", 5)
+    assert errors.first("t") == 3
+    assert [e.count for e in errors] == [6]
+
+
+def test_a_shelf_says_what_it_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How much of each row and of all rows, as long as rows can still keep fewer."""
+    monkeypatch.setattr(retain, "PER_SOURCE", 10)
+    shelf = Shelf({"e"})
+    assert shelf.room("e", "a") is None
+    shelf.add(marked(1), "e", "a")
+    assert shelf.room("e", "a") == (0, retain.PER_EMITTER - 1, 0)
+    assert shelf.quota == 9
+    shelf.extend(More([marked(number) for number in range(2, 40)]), "e", "a")
+    assert shelf.kept <= 10
+    shelf.shrink(retain.FEWEST)
+    assert shelf.quota > 10**9

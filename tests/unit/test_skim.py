@@ -77,3 +77,14 @@ def test_words_of_an_error_ask_for_care_where_no_logger_tells_the_level() -> Non
 def test_an_event_that_occurs_twice_is_read() -> None:
     """A mark stands for one sighting."""
     assert screened(b"step 1 done step 2 done") == ([b"step 1 done step 2 done"], {})
+
+
+def test_an_answer_for_all_lines_of_a_shape() -> None:
+    """It holds for all unless an event that sees digits may match with others, or a number may be too large for a float."""
+    matcher = PROGRAM.matcher
+    screen = Screen(matcher, Forms(peel), peel)
+    places = {name: matcher.place[name] for name in ("step", "xid", "scale")}
+    assert screen.is_general(PREFIX + b"step 1 done", b"step 1 done", {places["step"]})
+    assert not screen.is_general(PREFIX + b"Xid 7 seen", b"Xid 7 seen", {places["xid"]})
+    assert screen.is_general(PREFIX + b"Xid none", b"Xid none", {places["xid"]})
+    assert not screen.is_general(PREFIX + b"scale 1e999", b"scale 1e999", {places["scale"]})
