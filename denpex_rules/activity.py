@@ -56,9 +56,9 @@ class Runs:
         """
         if at >= 0:
             self.his[at] = hi
-        for lo, hi in fresh:
-            self.los.append(lo)
-            self.his.append(hi)
+        for begin, end in fresh:
+            self.los.append(begin)
+            self.his.append(end)
         self.shrink(limit)
 
     def __len__(self) -> int:

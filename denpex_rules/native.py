@@ -21,7 +21,7 @@ from denpex_rules.clock import Clock, Instant, whole_seconds
 from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
-from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, State, digits_alike
+from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, TEMPLATES, Recorder, State, digits_alike
 from denpex_rules.retain import Marked, More
 from denpex_rules.rule import SEVERITIES
 from denpex_rules.school import MESSAGE, Prefix
@@ -317,11 +317,12 @@ class Native:
         marked = self._marked(plain.last(number))
         template = self._recorder.mark_error(marked, self._labels[number])
         first = self._state.errors.first(template)
-        if first is None or not digits_alike(shape(marked.raw)):
+        if first is None or len(self._templates) >= TEMPLATES or not digits_alike(shape(marked.raw)):
             plain.told(_NOBODY)
         else:
-            plain.told(first)
-            self._templates.append(template)
+            known = plain.told(first)
+            if known == len(self._templates):
+                self._templates.append(template)
 
     # ---- settling
 

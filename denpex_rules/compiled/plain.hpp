@@ -14,157 +14,29 @@
 #include <utility>
 #include <vector>
 
-namespace denpex {
+#include "forms.hpp"
+#include "index.hpp"
 
-using Text = std::string_view;
+namespace denpex {
 
 constexpr int64_t SECOND = 1'000'000'000;
 constexpr size_t FRESH = 1024;  // runs of one clock that wait to be handed over
-constexpr size_t DIGITS = 7;    // of a number that comes as it comes
-constexpr size_t SPANS = 64;    // numbers of one prefix that tell something
-constexpr int FORM = 64;        // tails of one prefix at most
-constexpr int NONE = -1;
-constexpr int FULL = -2;     // the answer for a line that must be read in full
-constexpr int UNSET = -2;    // a clock that was not asked for yet
-
-enum Role { FIXED, WHO, WHEN, FREE };
+constexpr int FULL = -2;        // the answer for a line that must be read in full
+constexpr int UNSET = -2;       // a clock that was not asked for yet
 
 // What `run` needs next.
 enum Stop {
-    END,     // nothing: the bytes are read, or as many lines as were asked for
-    READ,    // [start, end) must be read in full, line by line
+    END,         // nothing: the bytes are read, or as many lines as were asked for
+    READ,        // [start, end) must be read in full, line by line
     ASK_WHO,     // who the line is from
     ASK_WHEN,    // which second the line is of
     ASK_ANSWER,  // which events the line shows
-    WAKE,    // the emitter's record that is open elsewhere must be finished
-    CLOCK,   // the emitter's clock
-    RUN,     // a time that goes back, or too many runs
-    MARK,    // an event of the emitter's last line, which is complete
-    ERROR,   // the same, of an error
-    ROWS,    // too many marks are kept
-};
-
-inline bool digit(char c) { return c >= '0' && c <= '9'; }
-
-// Texts to small numbers. Keyed by a secret, so that no log can be written to make it slow.
-class Index {
-  public:
-    explicit Index(uint64_t secret) : secret_(secret), slots_(64, NONE) {}
-
-    int find(Text key) const {
-        for (size_t at = hash(key) & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
-            int id = slots_[at];
-            if (id == NONE || Text(keys_[id]) == key) return id;
-        }
-    }
-
-    int add(Text key) {
-        int id = static_cast<int>(keys_.size());
-        keys_.emplace_back(key);
-        if (keys_.size() * 2 > slots_.size()) {
-            slots_.assign(slots_.size() * 2, NONE);
-            for (int i = 0; i <= id; ++i) place(i);
-        } else {
-            place(id);
-        }
-        return id;
-    }
-
-    size_t size() const { return keys_.size(); }
-
-    void clear() {
-        keys_.clear();
-        slots_.assign(64, NONE);
-    }
-
-  private:
-    uint64_t hash(Text key) const {
-        uint64_t h = secret_ ^ (key.size() * 0x9e3779b97f4a7c15ull), word;
-        const char *p = key.data();
-        size_t left = key.size();
-        for (; left >= 8; p += 8, left -= 8) {
-            std::memcpy(&word, p, 8);
-            h = mixed(h, word);
-        }
-        if (left) {
-            word = 0;
-            std::memcpy(&word, p, left);
-            h = mixed(h, word);
-        }
-        return h;
-    }
-
-    uint64_t mixed(uint64_t h, uint64_t word) const {
-        unsigned __int128 product = static_cast<unsigned __int128>(h ^ word) * (secret_ | 1);
-        return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ 0x9e3779b97f4a7c15ull;
-    }
-
-    void place(int id) {
-        size_t at = hash(keys_[id]) & (slots_.size() - 1);
-        while (slots_[at] != NONE) at = (at + 1) & (slots_.size() - 1);
-        slots_[at] = id;
-    }
-
-    uint64_t secret_;
-    std::vector<int> slots_;
-    std::vector<std::string> keys_;
-};
-
-// A text that stands in many lines; eight bytes of it are compared at once.
-struct Fixed {
-    std::string text;
-    uint64_t word = 0, mask = 0;
-
-    void settle() {
-        size_t size = text.size() < 8 ? text.size() : 8;
-        mask = size == 8 ? ~0ull : (1ull << (8 * size)) - 1;
-        word = 0;
-        std::memcpy(&word, text.data(), size);
-    }
-};
-
-struct Step {
-    int role = FIXED;
-    Fixed fixed;    // the text of a fixed one
-    int width = 0;  // digits of a number; 0: one to seven
-};
-
-struct Tail {
-    Fixed end, words;
-    bool settled = false;
-};
-
-struct Prefix {
-    std::vector<Step> steps;
-    std::vector<Tail> tails;
-    bool clocked = false;  // its time ends with a second, of a minute that the rest tells
-    size_t opens = 0, closes = 0, width = 0;  // where its time stands in one piece: the first step of it, the one behind it, bytes
-
-    // Find out where the time stands; called once the steps and tails are known.
-    void settle() {
-        for (Step &step : steps) step.fixed.settle();
-        for (Tail &tail : tails) {
-            tail.end.settle();
-            tail.words.settle();
-        }
-        size_t first = steps.size(), last = 0;
-        for (size_t i = 0; i < steps.size(); ++i)
-            if (steps[i].role == WHEN) {
-                if (first == steps.size()) first = i;
-                last = i + 1;
-            }
-        opens = first;
-        closes = last;
-        width = 0;
-        for (size_t i = first; i < last; ++i) {
-            bool fixed = steps[i].role == FIXED || (steps[i].role == WHEN && steps[i].width);
-            if (!fixed) {  // something else stands in between
-                opens = steps.size();
-                return;
-            }
-            width += steps[i].role == FIXED ? steps[i].fixed.text.size() : steps[i].width;
-        }
-    }
+    WAKE,        // the emitter's record that is open elsewhere must be finished
+    CLOCK,       // the emitter's clock
+    RUN,         // a time that goes back, or too many runs
+    MARK,        // an event of the emitter's last line, which is complete
+    ERROR,       // the same, of an error
+    ROWS,        // too many marks are kept
 };
 
 struct Second {
@@ -228,16 +100,16 @@ struct Shape {  // of error lines
 
 class Reader {
   public:
-    Reader(uint64_t secret, size_t longest) : longest_(longest), whos_(secret), whens_(secret), minutes_(secret), shapes_(secret), errors_(secret) {
+    Reader(uint64_t secret, size_t longest)
+        : longest_(longest), whos_(secret), whens_(secret), minutes_(secret), shapes_(secret), errors_(secret) {
         answers_.emplace_back();
     }
 
     // ---- what stays
 
-    bool first[256] = {}, suspect[256] = {};
-    std::vector<std::string> never, own;
-    std::string glued;  // asks for care in the midst of a line
-    std::vector<Prefix> prefixes;
+    Forms forms;
+    std::vector<std::string> own;  // by what an error tells whose it is
+    std::string glued;             // asks for care in the midst of a line
     std::vector<uint8_t> flags;  // of literals: 1 asks for care, 2 does so where no prefix settles, 4 announces
 
     std::vector<Speaks> speaks;
@@ -257,14 +129,15 @@ class Reader {
     bool traced = false;
     int64_t patience = 1;               // lines that are read in full at once, at most
     int64_t taken = 0;                  // lines, since `begin`
-    size_t start = 0, end = 0, body = 0;  // of the line, or lines, that `run` stopped at
+    size_t start = 0, end = 0;          // of the line, or lines, that `run` stopped at
     size_t hit = 0;                     // the first hit in it
-    int who = NONE, form = NONE;
+    int who = NONE;
 
     void begin(const char *block, size_t from, size_t to, int64_t number, int64_t base) {
         block_ = block;
         start = end = from;
         to_ = to;
+        forms.begin(block, to);
         number_ = number;
         base_ = base;
         hit = 0;
@@ -312,23 +185,22 @@ class Reader {
         speaks.resize(id + 1);
         speaks[id] = found;
         if (who_number_ == NONE) return;
-        std::vector<int> &direct = direct_of(form);
+        std::vector<int> &direct = direct_of(forms.form());
         if (direct.size() <= static_cast<size_t>(who_number_)) direct.resize(who_number_ + 1, NONE);
         direct[who_number_] = id;
     }
 
     void answer_when(const Second &found, bool odd) {
-        const Prefix &prefix = prefixes[prefix_];
-        if (prefix.clocked && !odd && sixty()) {
+        if (forms.prefixes[forms.prefix].clocked && !odd && sixty()) {
             Second begin = found;
             begin.lo -= second() * SECOND;
             begin.hi -= second() * SECOND;
-            int id = minutes_.add(Text(when_key_).substr(0, when_key_.size() - 2));
+            int id = minutes_.add(minute());
             begins_.resize(id + 1);
             begins_[id] = begin;
             return;
         }
-        int id = whens_.add(when_key_);
+        int id = whens_.add(forms.time);
         seconds.resize(id + 1);
         seconds[id] = found;
         if (odd) seconds[id].kind = NONE;
@@ -360,13 +232,15 @@ class Reader {
     void told() { speakers[speaks[who].speaker].last.bad = false; }  // that it was an error
 
     int remember(int64_t first_line) {
-        int id = errors_.add(shaped(last_raw(), 0));
-        errors.resize(id + 1);
-        errors[id] = Shape{first_line, 0};
+        std::string shape = shaped(raw(speakers[speaks[who].speaker]), 0);
+        int id = errors_.find(shape);
+        if (id == NONE) {
+            id = errors_.add(shape);
+            errors.resize(id + 1);
+        }
+        errors[id].first = first_line;
         return id;
     }
-
-    Text last_raw() { return raw(speakers[speaks[who].speaker]); }
 
     void forget_rows() {
         for (Row &row : rows) row.open = false;
@@ -419,9 +293,7 @@ class Reader {
         if (!find_who()) return ASK_WHO;
         const Speaks &from = speaks[who];
         if (from.speaker == NONE) return one();
-        if (!same_when_) {
-            if (!find_when()) return ASK_WHEN;
-        }
+        if (!forms.same && !find_when()) return ASK_WHEN;
         if (when_.kind == NONE || when_.frame != from.frame) return one();
         if (from.bad && is_own()) return one();
         if (announced_ && !answered_) {
@@ -487,14 +359,7 @@ class Reader {
     }
 
     std::shared_ptr<const Mark> kept_copy(const Speaker &speaker) const {
-        auto mark = std::make_shared<Mark>();
-        mark->start = speaker.last.start;
-        mark->length = speaker.last.length;
-        mark->number = speaker.last.number;
-        mark->when = speaker.last.when;
-        mark->who = speaker.last.who;
-        mark->answer = speaker.last.answer;
-        mark->bad = speaker.last.bad;
+        auto mark = std::make_shared<Mark>(speaker.last);
         mark->raw.assign(raw(speaker));
         return mark;
     }
@@ -564,99 +429,22 @@ class Reader {
         const char *newline = static_cast<const char *>(std::memchr(block_ + start, '\n', to_ - start));
         end = newline - block_ + 1;
         while (hit < offsets.size() && static_cast<size_t>(offsets[hit]) < start) ++hit;
-        full_ = !head() || end - 1 - body > longest_ || !screened();
-    }
-
-    bool head() {
-        if (prefixes.empty()) return false;
-        if (matches(prefix_)) return true;
-        int before = prefix_;
-        for (int i = 0; i < static_cast<int>(prefixes.size()); ++i)
-            if (i != before && matches(i)) return true;
-        return false;
-    }
-
-    bool matches(int id) {
-        if (id >= static_cast<int>(prefixes.size())) return false;
-        const Prefix &prefix = prefixes[id];
-        const size_t steps = prefix.steps.size();
-        size_t at = start, from = start, behind = start;  // [from, behind): the time, where it stands in one piece
-        bool same = false;
-        spans_ = 0;
-        for (size_t i = 0; i < steps; ++i) {
-            if (i == prefix.opens) {
-                from = at;
-                behind = at + prefix.width;
-                same = id == when_prefix_ && when_known_ && stands(when_text_, at);
-                if (same) {
-                    at = behind;
-                    i = prefix.closes - 1;
-                    continue;
-                }
-            }
-            const Step &step = prefix.steps[i];
-            if (step.role == FIXED) {
-                if (!stands(step.fixed, at)) return false;
-                at += step.fixed.text.size();
-                continue;
-            }
-            size_t begin = at, most = step.width ? step.width : DIGITS;
-            int number = 0;
-            for (; at - begin < most && digit(block_[at]); ++at)  // the newline ends it
-                number = at - begin < DIGITS ? number * 10 + (block_[at] - '0') : number;
-            if (at == begin || at - begin < static_cast<size_t>(step.width) || digit(block_[at])) return false;
-            if (step.role != FREE) {
-                if (spans_ == SPANS) return false;
-                numbers_[spans_++] = Span{begin, at - begin, step.role, number};
-            }
-        }
-        if (!ended(prefix, at)) return false;
-        prefix_ = id;
-        form = id * FORM + tail_;
-        same_when_ = same;
-        if (!same) {
-            when_known_ = false;
-            when_prefix_ = id;
-            when_key_.assign(1, static_cast<char>(id));
-            for (size_t i = 0; i < spans_; ++i)
-                if (numbers_[i].role == WHEN) when_key_.append(block_ + numbers_[i].at, numbers_[i].size);
-            when_text_.assign(block_ + from, behind - from);
-            if (prefix.opens == steps) when_prefix_ = NONE;  // it stands in several pieces
-        }
-        return true;
-    }
-
-    // Find which tail the prefix has, and where the message begins.
-    bool ended(const Prefix &prefix, size_t at) {
-        for (size_t i = 0; i < prefix.tails.size(); ++i) {
-            const Tail &tail = prefix.tails[i];
-            size_t behind = at;
-            if (!stands(tail.end, behind)) continue;
-            behind += tail.end.text.size();
-            if (!tail.words.text.empty()) {
-                if (!begins(behind) || !stands(tail.words, behind)) continue;
-                behind += tail.words.text.size();
-            }
-            if (!begins(behind)) continue;
-            body = behind;
-            tail_ = static_cast<int>(i);
-            return true;
-        }
-        return false;
+        full_ = !forms.look(start, end) || end - 1 - forms.body > longest_ || !screened();
     }
 
     // Find the emitter: by its one number, where that is small, else by all its numbers.
     bool find_who() {
         who_number_ = small();
-        std::vector<int> &direct = direct_of(form);
+        std::vector<int> &direct = direct_of(forms.form());
         if (who_number_ != NONE && static_cast<size_t>(who_number_) < direct.size() && direct[who_number_] != NONE) {
             who = direct[who_number_];
             return true;
         }
+        int form = forms.form();
         who_key_.assign(reinterpret_cast<const char *>(&form), sizeof form);
-        for (size_t i = 0; i < spans_; ++i)
-            if (numbers_[i].role == WHO) {
-                who_key_.append(block_ + numbers_[i].at, numbers_[i].size);
+        for (size_t i = 0; i < forms.count; ++i)
+            if (forms.spans[i].role == WHO) {
+                who_key_.append(block_ + forms.spans[i].at, forms.spans[i].size);
                 who_key_.push_back(' ');
             }
         who = whos_.find(who_key_);
@@ -666,8 +454,8 @@ class Reader {
     // The emitter's only number; NONE where it has several, or one that is large or written with zeros in front.
     int small() const {
         int number = 0, count = 0;
-        for (size_t i = 0; i < spans_; ++i) {
-            const Span &span = numbers_[i];
+        for (size_t i = 0; i < forms.count; ++i) {
+            const Forms::Span &span = forms.spans[i];
             if (span.role != WHO) continue;
             if (++count > 1 || span.size > 4 || (span.size > 1 && block_[span.at] == '0')) return NONE;
             number = span.number;
@@ -680,31 +468,10 @@ class Reader {
         return direct_[form];
     }
 
-    bool stands(const Fixed &fixed, size_t at) const {
-        if (at + 8 > to_) return stands(fixed.text, at);
-        uint64_t word;
-        std::memcpy(&word, block_ + at, 8);
-        if ((word ^ fixed.word) & fixed.mask) return false;
-        return fixed.text.size() <= 8 ? at + fixed.text.size() <= end : stands(fixed.text, at);
-    }
-
-    bool stands(const std::string &text, size_t at) const {
-        return at <= end && end - at >= text.size() && std::memcmp(block_ + at, text.data(), text.size()) == 0;
-    }
-
-    // Whether a message may begin here.
-    bool begins(size_t at) const {
-        char c = block_[at];
-        if (!first[static_cast<unsigned char>(c)] && !(c == '[' && !digit(block_[at + 1]))) return false;
-        if (!suspect[static_cast<unsigned char>(c)]) return true;
-        for (const std::string &word : never)
-            if (stands(word, at)) return false;
-        return true;
-    }
-
     // Look at the hits in the line; false when they ask for reading it in full.
     bool screened() {
-        const Tail &tail = prefixes[form / FORM].tails[form % FORM];
+        const Tail &tail = forms.ending();
+        const size_t body = forms.body;
         announced_ = false;
         if (is_glued()) return false;
         for (size_t i = hit; i < offsets.size() && static_cast<size_t>(offsets[i]) < end; ++i) {
@@ -714,16 +481,16 @@ class Reader {
             if (care && at >= body && !(block_[at] == '\r' && at + 2 == end)) return false;
             announced_ |= (flag & 4) != 0;
         }
-        if (announced_) shape_ = shaped(Text(block_ + body, end - body), form);
+        if (announced_) shape_ = shaped(Text(block_ + body, end - body), forms.form());
         return true;
     }
 
     bool is_glued() const {
-        size_t from = body > start + glued.size() ? body - glued.size() + 1 : start + 1;
+        size_t from = forms.body > start + glued.size() ? forms.body - glued.size() + 1 : start + 1;
         for (const char *at = block_ + from, *last = block_ + end; at < last; ++at) {
             at = static_cast<const char *>(std::memchr(at, glued[0], last - at));
             if (!at) return false;
-            if (stands(glued, at - block_)) return true;
+            if (forms.stands(glued, at - block_)) return true;
         }
         return false;
     }
@@ -745,35 +512,36 @@ class Reader {
 
     // ---- its time
 
+    Text minute() const { return Text(forms.time).substr(0, forms.time.size() - 2); }
+
     int64_t second() const {
-        const char *p = when_key_.data() + when_key_.size() - 2;
+        const char *p = forms.time.data() + forms.time.size() - 2;
         return (p[0] - '0') * 10 + (p[1] - '0');
     }
 
-    bool sixty() const { return when_key_[when_key_.size() - 2] < '6'; }
+    bool sixty() const { return forms.time[forms.time.size() - 2] < '6'; }
 
     bool find_when() {
-        if (prefixes[prefix_].clocked && sixty()) {
-            int id = minutes_.find(Text(when_key_).substr(0, when_key_.size() - 2));
+        if (forms.prefixes[forms.prefix].clocked && sixty()) {
+            int id = minutes_.find(minute());
             if (id != NONE) {
                 when_ = begins_[id];
                 when_.lo += second() * SECOND;
                 when_.hi += second() * SECOND;
-                return when_known_ = same_when_ = true;
+                forms.know();
+                return true;
             }
         }
-        int id = whens_.find(when_key_);
+        int id = whens_.find(forms.time);
         if (id == NONE) return false;
         when_ = seconds[id];
-        return when_known_ = same_when_ = true;
+        forms.know();
+        return true;
     }
 
     // ---- lines to be read in full
 
-    Stop one() {
-        resume_behind(end);
-        return READ;
-    }
+    Stop one() const { return READ; }
 
     // As many lines as need reading in any case.
     Stop unread() {
@@ -787,27 +555,17 @@ class Reader {
             }
         }
         start = from;
-        resume_behind(end);
         return READ;
     }
-
-    void resume_behind(size_t at) { end = at; }
 
     const char *block_ = nullptr;
     size_t to_ = 0, longest_;
     int64_t number_ = 0, base_ = 0;
-    int prefix_ = 0, answer_ = 0;
+    int answer_ = 0, who_number_ = NONE;
     bool seen_ = false, answered_ = false, full_ = false, timed_ = false;
-    bool same_when_ = false, when_known_ = false, announced_ = false;
-    struct Span {
-        size_t at, size;
-        int role, number;
-    };
-    Span numbers_[SPANS];
-    size_t spans_ = 0;
-    int tail_ = 0, when_prefix_ = NONE, who_number_ = NONE;
+    bool announced_ = false;
     std::vector<std::vector<int>> direct_;  // emitters by form and number
-    std::string who_key_, when_key_, when_text_, shape_;
+    std::string who_key_, shape_;
     Second when_;
     Index whos_, whens_, minutes_, shapes_, errors_;
     std::vector<int> shown_;

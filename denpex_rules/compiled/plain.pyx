@@ -80,16 +80,22 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
     cdef cppclass Shape:
         int64_t first, count
 
+    cdef cppclass Forms:
+        cbool first[256]
+        cbool suspect[256]
+        vector[string] never
+        vector[Prefix] prefixes
+        size_t body
+        int form()
+
     cdef int NO "denpex::NONE"
     cdef int READ_IN_FULL "denpex::FULL"
 
     cdef cppclass Reader:
         Reader(uint64_t, size_t) except +
-        cbool first[256]
-        cbool suspect[256]
-        vector[string] never, own
+        Forms forms
+        vector[string] own
         string glued
-        vector[Prefix] prefixes
         vector[uint8_t] flags
         vector[Speaks] speaks
         vector[Speaker] speakers
@@ -100,8 +106,8 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         vector[int] offsets, numbers, trace
         cbool traced
         int64_t patience
-        size_t start, end, body, hit
-        int who, form
+        size_t start, end, hit
+        int who
         void begin(const char *, size_t, size_t, int64_t, int64_t)
         void resume(size_t, int64_t)
         int run(int64_t) except +
@@ -138,10 +144,10 @@ cdef class Plain:
     def __cinit__(self, uint64_t secret, size_t longest, bytes first, tuple never, tuple own, bytes glued, bytes flags):
         self.reader = new Reader(secret, longest)
         for byte in first:
-            self.reader.first[<uint8_t>byte] = True
+            self.reader.forms.first[<uint8_t>byte] = True
         for word in never:
-            self.reader.never.push_back(<bytes>word)
-            self.reader.suspect[<uint8_t>word[0]] = True
+            self.reader.forms.never.push_back(<bytes>word)
+            self.reader.forms.suspect[<uint8_t>word[0]] = True
         for word in own:
             self.reader.own.push_back(<bytes>word)
         self.reader.glued = glued
@@ -157,7 +163,7 @@ cdef class Plain:
         cdef Prefix prefix
         cdef Step step
         cdef Tail tail
-        self.reader.prefixes.clear()
+        self.reader.forms.prefixes.clear()
         for steps, tails, clocked in prefixes:
             prefix = Prefix()
             prefix.clocked = clocked
@@ -168,7 +174,7 @@ cdef class Plain:
                 tail.end.text, tail.words.text, tail.settled = end, words, settled
                 prefix.tails.push_back(tail)
             prefix.settle()
-            self.reader.prefixes.push_back(prefix)
+            self.reader.forms.prefixes.push_back(prefix)
 
     # ---- one block
 
@@ -214,11 +220,11 @@ cdef class Plain:
 
     @property
     def body(self):
-        return self.reader.body
+        return self.reader.forms.body
 
     @property
     def form(self):
-        return self.reader.form
+        return self.reader.forms.form()
 
     @property
     def who(self):
