@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import lru_cache
 from typing import Final, Literal
 
 from attrs import frozen
@@ -44,7 +45,7 @@ class Order(Enum):
     UNCERTAIN = "uncertain"
 
 
-@frozen(order=True)
+@frozen(order=True, cache_hash=True)  # the sightings of one record share one, and it is the key of tables
 class Instant:
     """A closed interval [lo, hi] in ns UTC and the clock that it was read from.
 
@@ -69,6 +70,10 @@ class Instant:
         """Return the instant moved by `ns`; an unbounded side stays unbounded."""
         lo = self.lo if self.lo == MIN else self.lo + ns
         hi = self.hi if self.hi == MAX else self.hi + ns
+        return Instant(lo, hi, self.clock, self.domain, self.year)
+
+    def bounded(self, lo: int, hi: int) -> Instant:
+        """Return the interval [lo, hi] on the same clock."""
         return Instant(lo, hi, self.clock, self.domain, self.year)
 
     def comparable(self, other: Instant) -> bool:
@@ -146,6 +151,7 @@ _FIRST = from_datetime(datetime(1, 1, 1, tzinfo=UTC))
 _LAST = from_datetime(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))
 
 
+@lru_cache(maxsize=1024)  # the logs of many ranks begin and end within the same seconds
 def format_time(ns: int) -> str:
     """Return ns UTC as ISO 8601 with the shortest exact fraction ("2026-11-30T10:04:10Z").
 

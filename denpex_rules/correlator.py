@@ -189,17 +189,21 @@ class _Machine:
         used = frozenset(id(s) for c in clauses for s in c.sightings)
         for clause in self._bindings(step, scope, used, trigger if index == 0 else None, strict=strict):
             bound = scope.bind(step.name, clause.sightings)
-            guards = tuple(self._guard(g, bound) for g in self.rule.steps if g.verb == "unless" and self._due(g, index))
+            guards = tuple(self._guard(g, bound) for g in self._guards[index])
             verdict = all_of(Ruling(g.truth) for g in guards).truth
             if verdict is Truth.FALSE or (strict and verdict is not Truth.TRUE):
                 continue
             yield from self._assign(index + 1, bound, (*clauses, clause, *guards), trigger, strict=strict)
 
-    def _due(self, guard: Step, index: int) -> bool:
-        """Whether a guard refers to required step `index` as the last of those that it needs."""
+    @cached_property
+    def _guards(self) -> Sequence[Sequence[Step]]:
+        """The guards of each required step: it is the last of those that they refer to."""
         names = [s.name for s in self.rule.required]
-        needed = [names.index(n) for n in references(guard, self.rule) if n in names]
-        return max(needed, default=0) == index
+        found: list[list[Step]] = [[] for _ in names]
+        for guard in (s for s in self.rule.steps if s.verb == "unless"):
+            needed = [names.index(n) for n in references(guard, self.rule) if n in names]
+            found[max(needed, default=0)].append(guard)
+        return found
 
     def _span(self, scope: Scope) -> Ruling:
         clocks: dict[object, list[Instant]] = defaultdict(list)
@@ -347,8 +351,13 @@ class _Machine:
         job = dict(self.pool.fields).get("job")
         return job if isinstance(job, str) else None
 
+    @cached_property
+    def _named(self) -> Mapping[str, frozenset[str]]:
+        """The steps that each step itself refers to."""
+        return {step.name: references(step, self.rule, lets=False) for step in self.rule.steps}
+
     def _absence(self, step: Step, scope: Scope) -> Ruling:
-        unbound = sorted(n for n in references(step, self.rule, lets=False) if not scope.bindings.get(n))
+        unbound = sorted(n for n in self._named[step.name] if not scope.bindings.get(n))
         if unbound:
             return Ruling(Truth.UNDETERMINED, f"`{unbound[0]}` was not seen")
         keyed = dict(self.pool.fields)

@@ -95,7 +95,7 @@ def _interval(rule: Rule, step: Step, scope: Scope, trigger: Sighting) -> Interv
         return Interval(None, None, None, unknown=True)
     emitter = points[0].emitter if not strict and len(points) == 1 and points[0].ordinal is not None else None
     bounds = _bounds(rule, step, scope, trigger, points)
-    clock = evolve(bounds.frame, lo=0, hi=0) if bounds.frame is not None else None  # equal for all triggers of one clock
+    clock = bounds.frame.bounded(0, 0) if bounds.frame is not None else None  # equal for all triggers of one clock
     return evolve(bounds, frame=clock, emitter=emitter)
 
 

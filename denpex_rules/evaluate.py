@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import lru_cache
 
-from attrs import Factory, define, evolve, frozen
+from attrs import Factory, define, frozen
 
 from denpex_rules import attribution
 from denpex_rules.attribution import Bound, Known, Result, Unknown
@@ -72,15 +72,13 @@ class Scope:
 
     def value(self, expression: Expression, own: Sighting | None = None) -> Result:
         """Return an expression's value; a bare name is a field of `own` when it has one, else a let."""
-        if isinstance(expression, Constant):
-            return Known(expression.value)
-        if isinstance(expression, Call):
-            return self._call(expression, own)
-        if expression.field is not None:
-            return self._field(expression)
-        if own is not None and expression.name not in self.lets:
-            return field_of(own, expression.name)
-        return self._let(expression.name)
+        if isinstance(expression, Path):
+            if expression.field is not None:
+                return self._field(expression)
+            if own is not None and expression.name not in self.lets:
+                return field_of(own, expression.name)
+            return self._let(expression.name)
+        return Known(expression.value) if isinstance(expression, Constant) else self._call(expression, own)
 
     def _field(self, path: Path) -> Result:
         bound = self.bindings.get(path.name, ())
@@ -142,14 +140,14 @@ class Scope:
                 return None
             total += sign * shift
         # Line order tells about the line's own time only, not about a moment that the line speaks of.
-        return evolve(point, instant=point.instant.shift(total), ordinal=None)
+        return Point(point.instant.shift(total), point.host, point.emitter, None, point.rank)
 
     # ---- judging one sighting for one step
 
     def where(self, step: Step, sighting: Sighting) -> Ruling:
         """Return whether a sighting meets a step's conditions."""
-        if not step.where:
-            return TRUE
+        if len(step.where) < 2:
+            return self.condition(step.where[0], sighting) if step.where else TRUE
         return all_of(self.condition(c, sighting) for c in step.where)
 
     def condition(self, condition: Condition, own: Sighting | None) -> Ruling:

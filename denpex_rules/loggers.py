@@ -38,15 +38,21 @@ _COORDINATE: Final = re.compile(rb"([A-Z_]+)(\d+)")
 _LEVEL = rb"(" + LEVEL + rb")"
 
 # After an ISO stamp: a level directly, or behind up to four fields (`[mod]`, `(pid)`, `mod -`, `mod:`) and one bare word.
-# Fields are possessive, so that a line is read once.
-_FIELD = (
+# Fields are possessive, so that a line is read once. None of them is a level: behind the first one stands the message.
+_NO_LEVEL = (
+    rb"(?![\[(<]?" + LEVEL + rb"(?![\w.]|-\w)|"
+    rb"\[(?:debug|info|warning|error|critical|fatal)\s{0,20}\]|(?:debug|info|warning|error|fatal): )"
+)
+_FIELD = _NO_LEVEL + (
     rb"(?:\[[^\]\n]{1,120}\]|\([^)\n]{1,120}\)|[\w.<>/@:-]{1,120}+)"
     rb"(?:\s{0,20}+[-|,]\s{0,20}+|\s{0,20}+(?=\[)|(?<=[:\]\)])\s{0,20}+)"
 )
 _PYTHON = (
     rb"[\])]?[\s|:,-]{0,12}+(?:"
     + _FIELD
-    + rb"){0,4}(?:[\w.<>/@:-]{1,120}\s{1,20}+)?[\[(<]?(?:"
+    + rb"){0,4}(?:"
+    + _NO_LEVEL
+    + rb"[\w.<>/@:-]{1,120}\s{1,20}+)?[\[(<]?(?:"
     + _LEVEL
     + rb"(?![\w.])|(?<=\[)(debug|info|warning|error|critical|fatal)(?=\s{0,20}\])|(?<= )(debug|info|warning|error|fatal)(?=: ))"
     rb"[\s|:\]-]{0,12}+(?:\[[Rr](?:ank|ANK)[ :=]{0,2}(\d{1,7})\])?"

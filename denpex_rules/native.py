@@ -17,7 +17,7 @@ from attrs import evolve
 from denpex_rules.activity import Frame, Runs
 from denpex_rules.assembly import Speaker
 from denpex_rules.care import FIRST, GLUED, NEVER, OWN
-from denpex_rules.clock import Clock, Instant, whole_seconds
+from denpex_rules.clock import UNKNOWN, Clock, Instant, whole_seconds
 from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
@@ -380,7 +380,7 @@ class Native:
 
     def _settle_rows(self, number: int) -> None:
         for place, dropped, lo, hi, kind, mixed, marks in self._plain.rows(number):
-            span = Instant(lo, hi, *self._kinds[kind]) if dropped else Instant(0, 0)
+            span = Instant(lo, hi, *self._kinds[kind]) if dropped else UNKNOWN
             more = More([*map(self._marked, marks)], dropped, span, not mixed)
             self._state.shelf.extend(more, self._matcher.events[place].id, self._labels[number])
 

@@ -120,6 +120,10 @@ class _Panel:
         self._others: list[int] = []  # those that are always looked at
         self._begins: dict[Frame, list[tuple[int, int]]] = defaultdict(list)
         self._ends: dict[Frame, list[tuple[int, int]]] = defaultdict(list)
+        if len(self.groups) > LISTED:
+            self._sort(timeline, event)
+
+    def _sort(self, timeline: Timeline, event: str) -> None:
         for index, (_, group) in enumerate(self.groups):
             first, reach = group[0], timeline.reach(group[0])
             if len(group) > 1 or reach is None or not timeline.intact(first) or timeline.dropped(first, event, None, None, None):
@@ -133,7 +137,7 @@ class _Panel:
 
     def doubtful(self, interval: Interval) -> Iterable[int]:
         """Return the groups that may not cover an interval, in their order."""
-        if interval.frame is None:
+        if interval.frame is None or len(self.groups) <= LISTED:
             return range(len(self.groups))
         found = self._others + [index for short in self._short(interval.frame.frame, interval.bounds) for _, index in short]
         return sorted(set(found)) if len(found) <= LISTED else range(len(self.groups))  # of many the first are found soon

@@ -221,11 +221,14 @@ def _host(expression: Expression | None, scope: Scope) -> str | None:
 
 def _unexplained(scan: Scan, nodes: list[Node], context: Context) -> tuple[out.Unexplained, ...]:
     """Return the error records outside all evidence, rarest and earliest first; a copy of a record of the evidence is explained."""
+    errors = context.timeline.errors
     shown_lines = {(s.event, s.text) for node in _walk(nodes) for _, s in node.finding.evidence}
     identities = {e.id for e in context.program.events if e.identity}
-    explained = {(s.emitter, s.ordinal) for s in scan.sightings if (s.event, s.text) in shown_lines or s.event in identities}
+    numbers = {e.ordinal for e in errors}
+    beside = (s for s in scan.sightings if s.ordinal in numbers)
+    explained = {(s.emitter, s.ordinal) for s in beside if (s.event, s.text) in shown_lines or s.event in identities}
     merged: dict[str, list[ErrorLine]] = defaultdict(list)
-    for error in context.timeline.errors:
+    for error in errors:
         if (error.emitter, error.ordinal) not in explained:
             merged[error.template].append(error)
     shown: list[ErrorLine] = []

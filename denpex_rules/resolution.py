@@ -56,13 +56,13 @@ class Resolution:
     def activity(self, activity: Activity) -> Activity:
         """Return an activity with its runs on the common axis."""
         actor, source, frame = self._subject(activity.emitter, activity.actor), activity.emitter.source, activity.frame
-        at = [self._resolver.resolve(evolve(frame, lo=lo, hi=hi), source, actor.host) for lo, hi in activity.runs]
+        at = [self._resolver.resolve(frame.bounded(lo, hi), source, actor.host) for lo, hi in activity.runs]
         runs = tuple((i.lo, i.hi) for i in at)
         return evolve(activity, actor=actor, runs=runs, frame=self.instant(frame, source, actor.host))
 
     def sources(self, sources: Iterable[SourceCoverage], activities: Iterable[Activity]) -> list[SourceCoverage]:
         """Return coverage with the instants of what was dropped on the common axis; `activities` are resolved already."""
-        hosts = {a.emitter: a.actor.host for a in activities}
+        hosts = {(a.emitter.source, a.emitter.label): a.actor.host for a in activities}
         return [evolve(s, dropped=tuple(self._dropped(s.source, d, hosts) for d in s.dropped)) if s.dropped else s for s in sources]
 
     def instant(self, instant: Instant, source: str, host: str | None) -> Instant:
@@ -73,8 +73,8 @@ class Resolution:
             found = self._instants[key] = self._resolver.resolve(instant, source, host)
         return found
 
-    def _dropped(self, source: str, dropped: Dropped, hosts: Mapping[Emitter, str | None]) -> Dropped:
-        host = hosts.get(Emitter(source, dropped.label or ""))
+    def _dropped(self, source: str, dropped: Dropped, hosts: Mapping[tuple[str, str], str | None]) -> Dropped:
+        host = hosts.get((source, dropped.label or ""))
         return Dropped(dropped.event, dropped.label, dropped.count, self.instant(dropped.instant, source, host))
 
     def _printer(self, emitter: Emitter, actor: Actor) -> tuple[Actor, Actor]:

@@ -49,11 +49,11 @@ class Gap:
         """Return the interval that the stamps around leave open."""
         before, after = self.before, self.after
         if before is None:
-            return UNKNOWN if after is None else evolve(after, lo=MIN)
+            return UNKNOWN if after is None else after.bounded(MIN, after.hi)
         if after is None:
-            return evolve(before, hi=MAX)
+            return before.bounded(before.lo, MAX)
         # Stamps may run backwards (a false fraction, a clock set back): the interval then spans both.
-        return evolve(before, lo=min(before.lo, after.lo), hi=max(before.hi, after.hi))
+        return before.bounded(min(before.lo, after.lo), max(before.hi, after.hi))
 
 
 @frozen
@@ -133,7 +133,7 @@ class Row:
     @property
     def span(self) -> Instant:
         """What all dropped ones lie in."""
-        return evolve(self._one, lo=self._lo, hi=self._hi) if self._one.known else UNKNOWN
+        return self._one.bounded(self._lo, self._hi) if self._one.known else UNKNOWN
 
     def add(self, kept: Found) -> int:
         """Add one; where there is no room, the oldest but the first go. Returns by how many the row grew."""

@@ -35,6 +35,8 @@ Role = Literal["who", "when", "free", "fixed"]
 _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
+# Messages by which a logger that prints what is bound behind them tells who prints: none of its lines is plain.
+_BOUND: Final = (b"step done rank=1", b"step done rank=2")
 # What no line names, in place of what the places of sources name.
 _STAND_INS: Final[dict[str, Any]] = {
     **dict.fromkeys(("rank", "local_rank", "pid", "attempt"), -1),
@@ -147,6 +149,8 @@ class School:
                 position = run.end()
         begin = len(raw) - len(line.text) + line.body  # of the message; the first words of one may belong to the form
         if position >= begin or not any(step.role == "when" for step in steps):
+            return None
+        if len({self.peel(raw[:begin] + bound).actor for bound in _BOUND}) > 1:
             return None
         tail = Tail(raw[position:begin], raw[begin:body])
         pattern, roles = _grouped(steps)

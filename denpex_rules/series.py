@@ -134,6 +134,9 @@ def originals(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
     An emitter is a copy when it speaks for the same rank as another one and all that it shows, the other shows too. Keeping only
     one of them keeps line order as proof between all sightings of that rank.
     """
+    sightings = tuple(sightings)
+    if len({s.emitter.source for s in sightings}) < 2:  # a copy stands in another file
+        return sightings
     streams: dict[_Stream, list[Sighting]] = defaultdict(list)
     for sighting in sightings:
         streams[sighting.emitter, sighting.actor.attempt].append(sighting)
@@ -143,9 +146,7 @@ def originals(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
         if len(ranks) == 1 and (rank := ranks.pop()) is not None:
             by_rank[rank].append(stream)
     copies = {copy for alike in by_rank.values() if len(alike) > 1 for copy in _copies(alike, streams)}
-    for stream, found in streams.items():
-        if stream not in copies:
-            yield from found
+    return [s for stream, found in streams.items() if stream not in copies for s in found]
 
 
 def _copies(alike: list[_Stream], streams: dict[_Stream, list[Sighting]]) -> set[_Stream]:
@@ -181,7 +182,7 @@ def once(sightings: Iterable[Sighting]) -> Iterable[Sighting]:
     for sighting in sightings:
         texts[sighting.text].append(sighting)
     for alike in texts.values():
-        yield from alike if len({s.emitter for s in alike}) == 1 else _once(alike)
+        yield from alike if len(alike) == 1 or len({s.emitter for s in alike}) == 1 else _once(alike)
 
 
 def _once(alike: Iterable[Sighting]) -> Iterable[Sighting]:

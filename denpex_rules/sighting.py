@@ -21,7 +21,7 @@ from denpex_rules.values import ACTOR_FIELDS, Value
 SCAN_VERSION: Final = 1
 
 
-@frozen
+@frozen(cache_hash=True)  # many lines share one, and it is the key of tables
 class Actor:
     """Who a record speaks for; each part known or None. `rank` is always the global one.
 

@@ -220,7 +220,8 @@ def _named(text: str, *, alone: bool) -> list[_Found]:
     except (OSError, ValueError) as error:
         raise UsageError(f"no such file or folder: {text}") from error
     if stat.S_ISDIR(status.st_mode):
-        return [source for found in _below(path) for source in _inside(found, path, alone=alone)]
+        own_name = path.resolve().name
+        return [source for found in _below(path) for source in _inside(found, path, own_name, alone=alone)]
     if stat.S_ISREG(status.st_mode):
         return _file(path, _shown(path), _shown(path), status)
     shown = _shown(path)
@@ -288,8 +289,8 @@ def _below(folder: Path) -> Iterator[Path]:
     yield from sorted((*files, *denied), key=lambda p: p.relative_to(folder).parts if p != folder else ())
 
 
-def _inside(path: Path, folder: Path, *, alone: bool) -> list[_Found]:
-    """Return the sources of what was found below a folder."""
+def _inside(path: Path, folder: Path, own_name: str, *, alone: bool) -> list[_Found]:
+    """Return the sources of what was found below a folder, whose own name is given too: it may be a host's."""
     inside = path.relative_to(folder)
     name = _shown(inside if alone else path)
     try:
@@ -304,8 +305,7 @@ def _inside(path: Path, folder: Path, *, alone: bool) -> list[_Found]:
         return [(None, _unread(name, "the folder can't be listed", lost=True))]
     if not stat.S_ISREG(status.st_mode):
         return [(None, _unread(name, "no regular file"))]
-    # The folder's own name may be a host; what lies above it says nothing.
-    return _file(path, name, _shown(Path(folder.resolve().name) / inside), status)
+    return _file(path, name, _shown(Path(own_name) / inside), status)  # what lies above the folder says nothing
 
 
 def _file(path: Path, name: str, place: str, status: os.stat_result) -> list[_Found]:

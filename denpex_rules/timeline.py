@@ -138,7 +138,7 @@ class Timeline:
 
     # ---- order
 
-    @property
+    @cached_property
     def bound(self) -> int:
         """By how many ns any two clocks may differ."""
         return self.clocks.bound(self.skew)

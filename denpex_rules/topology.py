@@ -200,7 +200,9 @@ def _communicators(
         member, size, name = _number(s.fields.get("rank")), s.fields.get("world"), s.fields.get("commid")
         if member is None or size is None or name is None:
             continue
-        rank = numbered.get(s.emitter, topology.resolve(evolve(s.actor, rank=None), s.emitter).rank)
+        rank = numbered.get(s.emitter)
+        if rank is None:
+            rank = topology.resolve(evolve(s.actor, rank=None), s.emitter).rank
         if rank is not None:
             found[name, size][member].add(rank)
     whole = {

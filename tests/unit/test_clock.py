@@ -161,3 +161,8 @@ def test_times_outside_of_the_calendar_are_shown_at_its_edge() -> None:
     """A time that no calendar has, as a damaged duration leads to, is shown as the nearest one that it has."""
     assert format_time(2**80) == "9999-12-31T23:59:59Z"
     assert format_time(-(2**80)) == "0001-01-01T00:00:00Z"
+
+
+def test_other_bounds_on_the_same_clock() -> None:
+    """Clock, domain and year stay."""
+    assert Instant(1, 2, "monotonic", "boot", year=False).bounded(5, 9) == Instant(5, 9, "monotonic", "boot", year=False)

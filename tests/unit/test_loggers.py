@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from reading import one, read, taken
 
+from denpex_rules.formats import peel
 from denpex_rules.loggers import LOGGERS
 from denpex_rules.prefix import Format
 from denpex_rules.record import Hints
@@ -246,3 +247,22 @@ def test_loss_scaler_names_its_own_rank() -> None:
     """DeepSpeed's loss scaler says which rank prints."""
     line = "[2026-11-30 10:04:10,123] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 3 Skipping step."
     assert taken(one(LOGGERS, "deepspeed"), line)["rank"] == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "severity", "message"),
+    [
+        (b"2026-11-30 10:04:10,123 - ERROR - NCCL WARN took long", "error", b"NCCL WARN took long"),
+        (b"2026-11-30 10:04:10,123 INFO retry - ERROR in shard 3", "info", b"retry - ERROR in shard 3"),
+        (b"[2026-11-30 10:04:10,123][mod.sub][INFO] - [x] - ERROR y", "info", b"[x] - ERROR y"),
+        (b"2026-11-30 10:04:10 [info     ] retry - ERROR in shard 3", "info", b"retry - ERROR in shard 3"),
+        (b"2026-11-30 10:04:10 info: mod: ERROR in shard 3", "info", b"mod: ERROR in shard 3"),
+        (b"2026-11-30 10:04:10,123 - mod.sub - ERROR - INFO follows", "error", b"INFO follows"),
+        (b"2026-11-30 10:04:10,123 - WARN-handler - ERROR - message", "error", b"message"),
+    ],
+)
+def test_the_first_level_is_the_loggers(line: bytes, severity: str, message: bytes) -> None:
+    """What stands behind a Python logger's level is its message, also where that looks like a prefix with another level."""
+    peeled = peel(line)
+    assert peeled.severity == severity
+    assert peeled.text[peeled.body :] == message

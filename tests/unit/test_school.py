@@ -44,6 +44,13 @@ def test_a_school_knows_what_it_was_taught() -> None:
     assert knows(taught, dated)
 
 
+def test_a_logger_that_binds_a_rank_behind_its_message_has_no_form() -> None:
+    """Structlog's console names the rank at the end of a line: no prefix tells whose it is."""
+    assert not examined(School(peel), b"2026-11-30 10:00:22 [info     ] shard read   n=3")
+    assert not examined(school_of(peel, Hints(Actor(rank=3), process=True)), b"2026-11-30 10:00:22 [info     ] shard read   n=3")
+    assert examined(School(peel), b"2026-11-30 10:00:22 [INFO] shard read   n=3")
+
+
 def test_lines_show_which_forms_they_have() -> None:
     """Of all that is known, a source takes what its own lines show."""
     taught = School(peel)
