@@ -16,7 +16,7 @@ from attrs import evolve
 
 from denpex_rules.activity import Frame, Runs
 from denpex_rules.assembly import Speaker
-from denpex_rules.care import FIRST, GLUED, NEVER, OWN
+from denpex_rules.care import CLAIMS, FIRST, GLUED, NEVER, OWN
 from denpex_rules.clock import UNKNOWN, Clock, Instant, whole_seconds
 from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
@@ -107,7 +107,7 @@ class Native:
 
     def _forget(self) -> None:
         """Begin with empty tables; everything is settled."""
-        self._plain: Any = self._module.Plain(_SECRET, MESSAGE, FIRST, NEVER, OWN, GLUED, self._matcher.flags)
+        self._plain: Any = self._module.Plain(_SECRET, MESSAGE, FIRST, NEVER, CLAIMS, OWN, GLUED, self._matcher.flags)
         self._plain.learn([*map(_told, self._prefixes)])
         self._whos: list[Line] = []  # what the lines of an emitter's numbers tell beside text and time
         self._labels: list[str] = []  # of speakers
@@ -259,6 +259,9 @@ class Native:
         self._recorder.finish(speaker)
         if speaker.waits:
             speaker.when(self._peel(self._line).instant)
+            if speaker.waits:  # for a stamp of another clock
+                plain.read()
+                return
         self._speakers[number] = speaker
         for clock in plain.clocks_of(number):
             self._base(clock, len(self._runs[clock]) - 1)
@@ -397,7 +400,7 @@ class Native:
 def _told(prefix: Prefix) -> tuple[Any, ...]:
     """Return a prefix as the compiled code takes it."""
     steps = [(_ROLES[step.role], step.text, step.width) for step in prefix.steps]
-    tails = [(tail.end, tail.words, tail.end + tail.words in prefix.settled) for tail in prefix.tails]
+    tails = [(tail.end, tail.words, tail.end + tail.words in prefix.settled, tail.claims) for tail in prefix.tails]
     return steps, tails, _is_clock(prefix)
 
 

@@ -10,14 +10,14 @@ faster, and no other difference.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, Literal
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.care import BEGINS
+from denpex_rules.care import BEGINS, CLAIMS
 from denpex_rules.clock import whole_seconds
 from denpex_rules.formats import ends, settles
 from denpex_rules.record import Hints, Line
@@ -34,6 +34,7 @@ Role = Literal["who", "when", "free", "fixed"]
 
 _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
+_NO_CLAIM: Final = b"(?!%s)" % b"|".join(map(re.escape, CLAIMS))
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
 # Messages by which a logger that prints what is bound behind them tells who prints: none of its lines is plain.
 _BOUND: Final = (b"step done rank=1", b"step done rank=2")
@@ -68,15 +69,23 @@ class Step:
 
 @frozen
 class Tail:
-    """What follows the last number of a prefix: its end, and the first words of the message where these belong to the form."""
+    """What follows the last number of a prefix.
+
+    Args:
+        end: its end.
+        words: the first words of the message, where these belong to the form.
+        claims: whether a message could begin with the rank that speaks: then it is none of the form.
+    """
 
     end: bytes
     words: bytes = b""
+    claims: bool = False
 
     @property
     def pattern(self) -> bytes:
         """The tail as a regex."""
-        return re.escape(self.end) + (BEGINS + re.escape(self.words) if self.words else b"")
+        words = BEGINS + re.escape(self.words) if self.words else b""
+        return re.escape(self.end) + words + (_NO_CLAIM if self.claims else b"")
 
 
 @define
@@ -152,15 +161,16 @@ class School:
             return None
         if len({self.peel(raw[:begin] + bound).actor for bound in _BOUND}) > 1:
             return None
-        tail = Tail(raw[position:begin], raw[begin:body])
+        claims = any(self.peel(raw[:body] + claim + b" 3] x").actor != self.peel(raw[:body] + b"x").actor for claim in CLAIMS)
+        tail = Tail(raw[position:begin], raw[begin:body], claims)
         pattern, roles = _grouped(steps)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
         return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
 
     def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
         """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""
-        for digit in _others(raw[span[1] - 1]):
-            other = self.peel(raw[: span[1] - 1] + digit + raw[span[1] :])
+        for text in _others(raw[span[0] : span[1]]):
+            other = self.peel(raw[: span[0]] + text + raw[span[1] :])
             if _style(other) != _style(line) or other.instant.frame != line.instant.frame:
                 continue
             who = (other.label, other.actor) != (line.label, line.actor)
@@ -230,9 +240,12 @@ def _style(line: Line) -> tuple[Any, ...]:
     )
 
 
-def _others(digit: int) -> list[bytes]:
-    """Return the other digits, the nearest first: the next day or second is one too, most often."""
-    return [b"%c" % other for other in sorted(b"0123456789", key=lambda d: (abs(d - digit), d)) if other != digit]
+def _others(number: bytes) -> Iterator[bytes]:
+    """Yield numbers that differ in one digit, the nearest first: the next day is one too, most often, else one ten days before."""
+    for place in (len(number) - 1, 0)[: len(number)]:
+        for digit in sorted(b"0123456789", key=lambda d: (abs(d - number[place]), d)):
+            if digit != number[place]:
+                yield b"%b%c%b" % (number[:place], digit, number[place + 1 :])
 
 
 def _grouped(steps: list[Step]) -> tuple[bytes, tuple[Role, ...]]:

@@ -41,6 +41,7 @@ struct Step {
 struct Tail {
     Fixed end, words;
     bool settled = false;
+    bool claims = false;  // no message of it may begin with a claim
 };
 
 struct Prefix {
@@ -86,6 +87,7 @@ class Forms {
 
     bool first[256] = {}, suspect[256] = {};  // what a message may begin with, and what words that it must not begin with do
     std::vector<std::string> never;           // these words
+    std::vector<std::string> claims;          // of the rank that speaks; they begin with a bracket
     std::vector<Prefix> prefixes;
 
     // ---- of the line that was looked at last
@@ -193,11 +195,18 @@ class Forms {
                 if (!begins(behind) || !stands(one.words, behind)) continue;
                 behind += one.words.text.size();
             }
-            if (!begins(behind)) continue;
+            if (!begins(behind) || (one.claims && is_claim(behind))) continue;
             body = behind;
             tail = static_cast<int>(i);
             return true;
         }
+        return false;
+    }
+
+    bool is_claim(size_t at) const {
+        if (block_[at] != '[') return false;
+        for (const std::string &claim : claims)
+            if (stands(claim, at)) return true;
         return false;
     }
 

@@ -26,7 +26,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         Tail()
         Fixed end
         Fixed words
-        cbool settled
+        cbool settled, claims
 
     cdef cppclass Prefix:
         Prefix()
@@ -83,7 +83,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
     cdef cppclass Forms:
         cbool first[256]
         cbool suspect[256]
-        vector[string] never
+        vector[string] never, claims
         vector[Prefix] prefixes
         size_t body
         int form()
@@ -141,13 +141,15 @@ cdef class Plain:
     cdef dict places
     cdef list answers
 
-    def __cinit__(self, uint64_t secret, size_t longest, bytes first, tuple never, tuple own, bytes glued, bytes flags):
+    def __cinit__(self, uint64_t secret, size_t longest, bytes first, tuple never, tuple claims, tuple own, bytes glued, bytes flags):
         self.reader = new Reader(secret, longest)
         for byte in first:
             self.reader.forms.first[<uint8_t>byte] = True
         for word in never:
             self.reader.forms.never.push_back(<bytes>word)
             self.reader.forms.suspect[<uint8_t>word[0]] = True
+        for word in claims:
+            self.reader.forms.claims.push_back(<bytes>word)
         for word in own:
             self.reader.own.push_back(<bytes>word)
         self.reader.glued = glued
@@ -170,8 +172,8 @@ cdef class Plain:
             for role, text, width in steps:
                 step.role, step.fixed.text, step.width = role, text, width
                 prefix.steps.push_back(step)
-            for end, words, settled in tails:
-                tail.end.text, tail.words.text, tail.settled = end, words, settled
+            for end, words, settled, claims in tails:
+                tail.end.text, tail.words.text, tail.settled, tail.claims = end, words, settled, claims
                 prefix.tails.push_back(tail)
             prefix.settle()
             self.reader.forms.prefixes.push_back(prefix)
