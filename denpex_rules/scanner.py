@@ -8,7 +8,9 @@ the chunks that they arrive in.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Protocol
 
@@ -20,6 +22,7 @@ from denpex_rules.native import Native
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
 from denpex_rules.recorder import SAMPLE_LINES, Recorder, Size, State
+from denpex_rules.school import school_of
 from denpex_rules.sighting import Scan
 from denpex_rules.skim import Screen
 
@@ -81,9 +84,24 @@ class SourceScanner:
         self._take(self.state.joiner.feed(chunk))
 
     def _take(self, chunk: bytes) -> None:
-        position = 0
+        position = self._start(chunk) if self.state.sample == [] and not self.state.splitter.begun else 0
         while position < len(chunk):
             position = self._skim_next(chunk, position) or self._read_next(chunk, position)
+
+    def _start(self, chunk: bytes) -> int:
+        """Decide at once where a chunk holds all lines that this takes; return where those end that were read then."""
+        end = _end_of(chunk, SAMPLE_LINES)
+        if not end or chunk.find(b"\0", 0, end) >= 0:
+            return 0
+        self.state.sample = None
+        lines = [line for line in chunk[:end].split(b"\n") if line]
+        skimmer = self._begin(lines)
+        if skimmer is None or self._knows(lines):
+            return 0
+        learned = _end_of(chunk, min(LEARN, SAMPLE_LINES))
+        self._read_block(chunk[:learned])
+        skimmer.skim(chunk, learned, end)
+        return end
 
     def _skim_next(self, chunk: bytes, start: int) -> int:
         """Skim the whole lines of the next bytes, and return where they end; 0 where there are none."""
@@ -193,20 +211,31 @@ class SourceScanner:
     def _decide(self) -> None:
         sample, self.state.sample = self.state.sample, None
         if sample:
-            self.state.hints = formats.decide([line.data for line in sample], self.state.hints)
-            self._skimmer = skimmer = self._begin() if self._skims else None
-            if skimmer is None or len(sample) < SAMPLE_LINES or not _is_whole(sample):
-                self._recorder.take(sample)
-            else:
-                self._recorder.take(sample[:LEARN])
-                self._skim_sample(skimmer, sample[LEARN:])
+            lines = [line.data for line in sample]
+            skimmer = self._begin(lines)
+            whole = skimmer is not None and _is_whole(sample)
+            taken = 0 if whole and self._knows(lines) else LEARN if whole and len(sample) == SAMPLE_LINES else len(sample)
+            self._recorder.take(sample[:taken])
+            if skimmer is not None and taken < len(sample):
+                self._skim_sample(skimmer, sample[taken:])
 
-    def _begin(self) -> Skimmer:
+    def _begin(self, lines: list[bytes]) -> Skimmer | None:
+        """Decide what the first lines tell, and return what takes plain ones, if they are not to be read one by one."""
+        self.state.hints = formats.decide(lines, self.state.hints)
+        if not self._skims:
+            return None
         screen = Screen(self._matcher, self._forms, self._plain)
-        if not self._compiled or not native.available():
-            return Bulk(self._recorder, self._forms, screen, self._plain, self._read_block)
-        self._recorder.ahead = skimmer = Native(self._recorder, self._forms, screen, self._plain, self._read_block, self._matcher)
-        return skimmer
+        if self._compiled and native.available():
+            self._recorder.ahead = self._skimmer = Native(
+                self._recorder, self._forms, screen, self._plain, self._read_block, self._matcher
+            )
+        else:
+            self._skimmer = Bulk(self._recorder, self._forms, screen, self._plain, self._read_block)
+        return self._skimmer
+
+    def _knows(self, lines: list[bytes]) -> bool:
+        """Take what sources like this one taught of lines like these; say whether that is anything."""
+        return self._forms.attend(school_of(self._peel, self.state.hints), lines[:LEARN])
 
     def _read_block(self, block: bytes) -> None:
         """Take whole lines one by one."""
@@ -225,6 +254,17 @@ class SourceScanner:
         lines_again = b"".join(block)
         skimmer.skim(lines_again, 0, len(lines_again))
         self.state.splitter = splitter
+
+
+def _end_of(chunk: bytes, lines: int) -> int:
+    """Return where so many lines end, blank ones not counted; 0 where they do not end among the first bytes."""
+    found = _first(lines).match(chunk, 0, SAMPLE_BYTES)
+    return found.end() if found else 0
+
+
+@lru_cache
+def _first(lines: int) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:\n*+[^\n]++\n){%d}" % lines)
 
 
 def _is_whole(lines: list[PhysicalLine]) -> bool:
