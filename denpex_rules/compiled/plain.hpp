@@ -53,18 +53,20 @@ struct Speaks {  // the numbers of an emitter
     int64_t lines = 0;  // that were not handed over yet
 };
 
-struct Clock {
-    bool based = false;  // whether there was a run before the fresh ones: the one of the line before
-    int64_t lo = 0, hi = 0, floor = SECOND, lines = 0;
-    int64_t bound = INT64_MAX;  // where the next run begins, after which no other stands behind
-    std::vector<std::pair<int64_t, int64_t>> fresh;
+struct alignas(64) Clock {
+    int64_t lo = 0, hi = 0;           // the run that the last line was in
+    int64_t floor = SECOND, lines = 0;
+    int64_t bound = INT64_MAX;        // where the next run begins; none: it is the last
+    int64_t based = 0;                // where the run ended that was the last one before the fresh ones
+    bool any = false;                 // whether there is such a run
+    std::vector<std::pair<int64_t, int64_t>> fresh;  // runs that began here; the last of them is the one above
 };
 
 // A line that is kept, with what it shows.
 struct Mark {
-    int64_t start = 0, length = 0, number = 0;
+    int64_t start = 0, number = 0;
     Second when;
-    int who = NONE, answer = 0;
+    int answer = 0;
     bool bad = false;
     std::string raw;
 };
@@ -83,12 +85,17 @@ struct Row {  // the newest marks of one event and emitter
     bool mixed = false;      // of several clocks
 };
 
-struct Speaker {
-    bool awake = false;   // whether its last record is `last`, or there is none
-    bool said = false;    // whether `last` is one
+// An emitter. What every line of it touches stands together.
+struct alignas(64) Speaker {
+    int64_t start = 0, number = 0;  // of its last line
+    Second when;
+    int length = 0, answer = 0;
+    unsigned next = 0;    // of the events of that line, the one to mark next
+    bool bad = false;
+    bool awake = false;   // whether its last record is that line, or there is none
+    bool said = false;    // whether there is one
     bool held = false;    // whether its bytes are in the block still
-    size_t next = 0;      // of the events of `last`, the one to mark next
-    Mark last;
+    std::string raw;
     std::vector<int> whos;  // with lines that were not handed over, in order
     std::vector<int> clocks;
     std::vector<int> rows;
@@ -172,7 +179,7 @@ class Reader {
     void hold() {
         for (int id : held_) {
             Speaker &speaker = speakers[id];
-            if (speaker.held) speaker.last.raw.assign(raw(speaker));
+            if (speaker.held) speaker.raw.assign(raw(speaker));
             speaker.held = false;
         }
         held_.clear();
@@ -229,7 +236,7 @@ class Reader {
 
     void marked() { ++speakers[speaks[who].speaker].next; }
 
-    void told() { speakers[speaks[who].speaker].last.bad = false; }  // that it was an error
+    void told() { speakers[speaks[who].speaker].bad = false; }  // that it was an error
 
     int remember(int64_t first_line) {
         std::string shape = shaped(raw(speakers[speaks[who].speaker]), 0);
@@ -268,14 +275,14 @@ class Reader {
     // The speaker's last line is taken over by the caller.
     void sleep(int id) {
         Speaker &speaker = speakers[id];
-        if (speaker.said) open_bytes -= speaker.last.length;
+        if (speaker.said) open_bytes -= speaker.length;
         speaker.awake = speaker.said = speaker.held = false;
         speaker.next = 0;
     }
 
     Text raw(const Speaker &speaker) const {
-        if (!speaker.held) return speaker.last.raw;
-        return Text(block_ + (speaker.last.start - base_), static_cast<size_t>(speaker.last.length));
+        if (!speaker.held) return speaker.raw;
+        return Text(block_ + (speaker.start - base_), static_cast<size_t>(speaker.length));
     }
 
   private:
@@ -312,11 +319,11 @@ class Reader {
         Speaker &speaker = speakers[from.speaker];
         if (!speaker.awake) return WAKE;
         if (speaker.said) {
-            if (speaker.last.answer || speaker.last.bad) {
+            if (speaker.answer || speaker.bad) {
                 Stop stop = finish(speaker);
                 if (stop != END) return stop;
             }
-            open_bytes -= speaker.last.length;
+            open_bytes -= speaker.length;
             speaker.said = false;
         }
         if (from.clock == UNSET) return CLOCK;
@@ -324,25 +331,23 @@ class Reader {
         if (from.clock != NONE) ++clocks[from.clock].lines;
         if (!from.lines++) speaker.whos.push_back(who);
         if (traced) trace.push_back(who);
-        Mark &last = speaker.last;
-        last.start = base_ + static_cast<int64_t>(start);
-        last.length = static_cast<int64_t>(end - 1 - start);
-        last.number = number_;
-        last.when = when_;
-        last.who = who;
-        last.answer = announced_ ? answer_ : 0;
-        last.bad = from.bad;
+        speaker.start = base_ + static_cast<int64_t>(start);
+        speaker.length = static_cast<int>(end - 1 - start);
+        speaker.number = number_;
+        speaker.when = when_;
+        speaker.answer = announced_ ? answer_ : 0;
+        speaker.bad = from.bad;
         speaker.next = 0;
         speaker.said = true;
         if (!speaker.held) held_.push_back(from.speaker);
         speaker.held = true;
-        open_bytes += last.length;
+        open_bytes += speaker.length;
         return END;
     }
 
     // Keep what an emitter's last line shows: it is complete.
     Stop finish(Speaker &speaker) {
-        const std::vector<int> &places = answers_[speaker.last.answer];
+        const std::vector<int> &places = answers_[speaker.answer];
         std::shared_ptr<const Mark> mark;
         for (; speaker.next < places.size(); ++speaker.next) {
             Row *row = row_of(speaker, places[speaker.next]);
@@ -350,18 +355,18 @@ class Reader {
             if (!mark) mark = kept_copy(speaker);
             add(*row, mark);
         }
-        if (speaker.last.bad) {
+        if (speaker.bad) {
             int known = errors_.find(shaped(raw(speaker), 0));
-            if (known == NONE || errors[known].first >= speaker.last.number) return ERROR;
+            if (known == NONE || errors[known].first >= speaker.number) return ERROR;
             ++errors[known].count;
         }
         return END;
     }
 
     std::shared_ptr<const Mark> kept_copy(const Speaker &speaker) const {
-        auto mark = std::make_shared<Mark>(speaker.last);
-        mark->raw.assign(raw(speaker));
-        return mark;
+        Text text = raw(speaker);
+        return std::make_shared<const Mark>(
+            Mark{speaker.start, speaker.number, speaker.when, speaker.answer, speaker.bad, std::string(text)});
     }
 
     Row *row_of(const Speaker &speaker, int place) {
@@ -402,22 +407,21 @@ class Reader {
         if (when.hi > row.hi) row.hi = when.hi;
     }
 
+    // Take the time of the line; false where that changes other runs than the one of the line before.
     bool spoke(Clock &clock) {
-        int64_t *lo = &clock.lo, *hi = &clock.hi;
-        bool any = clock.based;
-        if (!clock.fresh.empty()) {
-            lo = &clock.fresh.back().first;
-            hi = &clock.fresh.back().second;
-            any = true;
-        }
-        if (any && *lo <= when_.lo && when_.lo <= *hi + clock.floor) {
-            if (when_.hi <= *hi) return true;
+        if (clock.any && clock.lo <= when_.lo && when_.lo <= clock.hi + clock.floor) {
+            if (when_.hi <= clock.hi) return true;
             if (clock.bound != INT64_MAX && when_.hi + clock.floor >= clock.bound) return false;  // it joins two runs
-            *hi = when_.hi;
+            clock.hi = when_.hi;
             return true;
         }
-        if ((any && when_.lo < *lo) || clock.bound != INT64_MAX || clock.fresh.size() >= FRESH) return false;
+        if ((clock.any && when_.lo < clock.lo) || clock.bound != INT64_MAX || clock.fresh.size() >= FRESH) return false;
+        if (!clock.fresh.empty()) clock.fresh.back().second = clock.hi;
+        else if (clock.any) clock.based = clock.hi;
         clock.fresh.emplace_back(when_.lo, when_.hi);
+        clock.lo = when_.lo;
+        clock.hi = when_.hi;
+        clock.any = true;
         ++fresh;
         return true;
     }

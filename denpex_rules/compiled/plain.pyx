@@ -48,14 +48,14 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
 
     cdef cppclass Clock:
         Clock()
-        cbool based
-        int64_t lo, hi, floor, lines, bound
+        int64_t lo, hi, floor, lines, bound, based
+        cbool any
         vector[pair[int64_t, int64_t]] fresh
 
     cdef cppclass Mark:
         int64_t start, number
         Second when
-        int who, answer
+        int answer
         cbool bad
         string raw
 
@@ -72,9 +72,11 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
 
     cdef cppclass Speaker:
         Speaker()
-        cbool awake, said, held
-        size_t next
-        Mark last
+        int64_t start, number
+        Second when
+        int length, answer
+        unsigned next
+        cbool bad, awake, said, held
         vector[int] whos, clocks, rows
 
     cdef cppclass Shape:
@@ -331,7 +333,7 @@ cdef class Plain:
         cdef Clock *found = &self.reader.clocks.at(clock)
         self.reader.fresh -= <int64_t>found.fresh.size()
         found.fresh.clear()
-        found.based, found.lo, found.hi, found.floor, found.bound = based, lo, hi, floor, bound
+        found.any, found.lo, found.hi, found.floor, found.bound, found.based = based, lo, hi, floor, bound, hi
 
     def when(self):
         cdef Second when = self.reader.when()
@@ -349,11 +351,13 @@ cdef class Plain:
         cdef Speaker *found = &self.reader.speakers.at(speaker)
         if not found.said:
             return None
-        return self.shown(found.last, to_bytes(self.reader.raw(found[0])))
+        raw = to_bytes(self.reader.raw(found[0]))
+        places = self.answers[found.answer]
+        return (raw, found.number, found.start, found.when.lo, found.when.hi, found.when.kind, places, found.bad)
 
     def next(self):
         cdef Speaker *found = &self.reader.speakers.at(self.speaker)
-        return self.answers[found.last.answer][found.next]
+        return self.answers[found.answer][found.next]
 
     def marked(self):
         """Say that the event was marked elsewhere."""
@@ -396,8 +400,12 @@ cdef class Plain:
         return lines, last
 
     def spoken(self, int clock):
+        """Return where the run that was the last one ended, how many lines there were, and the runs behind that one."""
         cdef Clock *found = &self.reader.clocks.at(clock)
-        told = (found.hi, found.lines, list(found.fresh))
+        cdef list fresh = list(found.fresh)
+        if fresh:
+            fresh[len(fresh) - 1] = (found.lo, found.hi)
+        told = (found.based if fresh else found.hi, found.lines, fresh)
         found.lines = 0
         return told
 
