@@ -121,14 +121,14 @@ def test_a_full_school_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_date_that_few_others_are_near_varies_too() -> None:
-    """Of the 30th of a month with thirty days no other last digit makes a date: other tens do, and the day after has the same form."""
+    """Of a month's 30th and last day no other last digit makes a date, but other tens do; the day after has the same form."""
     taught = School(peel)
     assert examined(taught, b"2026-11-30 10:00:07,125 INFO loader: shard 3 read")
     assert knows(taught, b"2026-12-01 00:00:07,125 INFO loader: shard 3 read")
 
 
 def test_a_message_that_claims_its_rank_has_no_form() -> None:
-    """A logger that reads `[Rank 3]` at the start of its message as the speaker: such messages are not of the form of the others."""
+    """Where a logger reads `[Rank 3]` at the start of its message as the speaker, such messages are not of the form of the others."""
     taught = School(peel)
     assert examined(taught, PLAIN.replace(b"loader: ", b"") % (7, 125, 9))
     assert not knows(taught, b"2026-11-30 10:00:07,125 INFO [Rank 3] shard 9 read")
