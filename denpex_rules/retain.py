@@ -231,14 +231,22 @@ class Shelf:
             self._emitters[event] += 1
             row = self._rows[key] = Row(self.limit, lookup=event in self._lookups)
         self.kept += row.add(kept)
-        while self.kept > PER_SOURCE and self.limit > FEWEST:
-            self.shrink(self.limit // 2)
+        if self.kept > PER_SOURCE:
+            self._tighten()
 
     def extend(self, more: More, event: str, label: str) -> None:
         """Add marked lines of an event and emitter that has a row, as `add` of each would."""
         self.kept += self._rows[event, label].extend(more)
+        if self.kept > PER_SOURCE:
+            self._tighten()
+
+    def _tighten(self) -> None:
+        """Halve what each row may keep until all of them fit."""
         while self.kept > PER_SOURCE and self.limit > FEWEST:
-            self.shrink(self.limit // 2)
+            limit, longest = self.limit // 2, max(map(len, self._rows.values()))
+            while limit >= longest and limit > FEWEST:  # no row would keep fewer
+                limit //= 2
+            self.shrink(limit)
 
     def room(self, event: str, label: str) -> tuple[int, int, int] | None:
         """Return what the row of an event and emitter can take, as `Row.room`; None where there is none."""
