@@ -337,10 +337,16 @@ class Native:
         if not label and AGENT in self._places:
             self.settle(AGENT)  # it may be handed this line: the next one of it must look
 
+    def settle_row(self, event: str, label: str) -> None:
+        """Hand over the marked lines of one event and emitter, but its last line: another sighting is about to be kept."""
+        number = self._places.get(label)
+        if number is not None:
+            self._settle_rows(number, self._plain.row(number, self._matcher.place[event]))
+
     def settle_marks(self) -> None:
         """Hand over all marked lines but the last of each emitter."""
         for number in range(len(self._speakers)):
-            self._settle_rows(number)
+            self._settle_rows(number, self._plain.rows(number))
         for error, count in self._plain.errors():
             self._state.errors.count(self._templates[error], count)
         self._plain.forget_rows()
@@ -362,7 +368,6 @@ class Native:
         for clock in self._plain.clocks_of(number):
             self._settle_runs(clock)
         self._recount(number)
-        self._settle_rows(number)
         if last is not None:
             speaker.tail = self._marked(last)
             speaker.size = len(speaker.tail.raw)
@@ -381,8 +386,8 @@ class Native:
         assert speaker is not None
         self._state.runs += speaker.presence.recount()
 
-    def _settle_rows(self, number: int) -> None:
-        for place, dropped, lo, hi, kind, mixed, marks in self._plain.rows(number):
+    def _settle_rows(self, number: int, rows: list[tuple[Any, ...]]) -> None:
+        for place, dropped, lo, hi, kind, mixed, marks in rows:
             span = Instant(lo, hi, *self._kinds[kind]) if dropped else UNKNOWN
             more = More([*map(self._marked, marks)], dropped, span, not mixed)
             self._state.shelf.extend(more, self._matcher.events[place].id, self._labels[number])

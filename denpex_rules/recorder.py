@@ -51,6 +51,9 @@ class Ahead(Protocol):
     def settle(self, label: str) -> None:
         """Hand over what is known of one emitter: another line of it is about to be placed."""
 
+    def settle_row(self, event: str, label: str) -> None:
+        """Hand over the marked lines of one event and emitter, but its last line: another sighting is about to be kept."""
+
     def settle_marks(self) -> None:
         """Hand over all marked lines but the last of each emitter."""
 
@@ -64,6 +67,9 @@ class NoneAhead:
     marks = runs = 0
 
     def settle(self, label: str) -> None:
+        """Do nothing."""
+
+    def settle_row(self, event: str, label: str) -> None:
         """Do nothing."""
 
     def settle_marks(self) -> None:
@@ -233,6 +239,7 @@ class Recorder:
 
     def _keep(self, found: Found, event: str, label: str) -> None:
         shelf = self.state.shelf
+        self.ahead.settle_row(event, label)
         if self.ahead.marks >= shelf.quota:  # every row will keep fewer: all marks must be known before
             self.ahead.settle_marks()
         shelf.add(found, event, label)

@@ -28,7 +28,9 @@ class CompiledHook(BuildHookInterface[Any]):
         if module is None:
             self.app.display_warning("there is no working C++ compiler: built without compiled code, so scans will be slower")
         elif version == "editable":
-            shutil.copy(module, package / module.name)
+            beside = package / f".{module.name}"  # then moved: a process that runs keeps the old one
+            shutil.copy(module, beside)
+            beside.replace(package / module.name)
         else:
             build_data["force_include"][str(module)] = f"denpex_rules/{module.name}"
             build_data["pure_python"] = False

@@ -417,6 +417,14 @@ cdef class Plain:
             self.take_row(number, told, same)
         return told
 
+    def row(self, int speaker, int place):
+        """Return the same of one row, if it grew."""
+        cdef list told = []
+        for number in self.reader.speakers.at(speaker).rows:
+            if self.reader.rows.at(number).place == place:
+                self.take_row(number, told, {})
+        return told
+
     cdef tuple shared(self, const Mark *mark, dict same):
         found = same.get(mark.number)
         if found is None:
