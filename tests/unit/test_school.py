@@ -128,7 +128,7 @@ def test_a_date_that_few_others_are_near_varies_too() -> None:
 
 
 def test_a_message_that_claims_its_rank_has_no_form() -> None:
-    """Where a logger reads `[Rank 3]` at the start of its message as the speaker, such messages are not of the form of the others."""
+    """Where a logger reads `[Rank 3]` at the start of a message as the speaker, that message is not of the form of the others."""
     taught = School(peel)
     assert examined(taught, PLAIN.replace(b"loader: ", b"") % (7, 125, 9))
     assert not knows(taught, b"2026-11-30 10:00:07,125 INFO [Rank 3] shard 9 read")
