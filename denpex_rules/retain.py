@@ -165,13 +165,13 @@ class Row:
         """Add marked lines that were collected elsewhere, as `add` of each would. Returns by how many the row grew."""
         before = len(self)
         newest, first = self._newest, self._room - len(self._first)
-        self._first += more.marks[:first]
-        rest = more.marks[first:]
-        for _ in range(min(len(newest), max(0, len(newest) + more.dropped + len(rest) - (newest.maxlen or 0)))):
-            self.drop(newest.popleft())
-        if more.dropped:
+        if more.dropped:  # what was kept here is older
+            while newest:
+                self.drop(newest.popleft())
+            self._first += more.marks[:first]
             self._drop_all(more)
-        newest += rest
+        for mark in more.marks[first if more.dropped else 0 :]:
+            self.add(mark)
         return len(self) - before
 
     def _drop_all(self, more: More) -> None:

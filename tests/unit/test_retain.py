@@ -181,6 +181,17 @@ def test_marks_that_were_collected_elsewhere(before: int, more: int, limit: int,
     assert grown == len(together) - min(before, limit)
 
 
+def test_more_marks_than_a_row_has_room_for_by_now() -> None:
+    """The bound may have shrunk since they were collected: all that has no room is counted."""
+    row = Row(4, lookup=False)
+    for number in range(3):
+        row.add(marked(number))
+    row.shrink(2)
+    assert row.extend(More([marked(number) for number in range(3, 8)])) == 0
+    assert [mark.number for mark in row if isinstance(mark, Marked)] == [0, 7]
+    assert row.count == 6
+
+
 def test_marks_of_several_clocks_have_no_span() -> None:
     """What was dropped is then anywhere."""
     row = Row(2, lookup=True)
