@@ -166,6 +166,11 @@ class Matcher:
         """Hand the hits in a text to a taker."""
         self._fitting(len(text)).tell(text, taker)
 
+    def expect(self, size: int) -> None:
+        """Say that so many bytes will come at least: where that is worth it, the chosen backend takes the first ones too."""
+        if size >= WORTH:
+            self._read = WORTH
+
     def _fitting(self, size: int) -> Backend:
         """Return the backend for so many more bytes."""
         if self._read < WORTH:

@@ -94,6 +94,7 @@ class Reading:
     def scan(self, sources: Sequence[Source]) -> Scan:
         """Read all sources. Raises UsageError when a process that reads was killed."""
         size = sum(map(_size, sources))
+        self.program.matcher.expect(size)
         share = self._share(lambda read: self.on_read(read, size))
         jobs = self.jobs or _worthwhile(sources)
         apart = [source for source in sources if jobs > 1 and _is_apart(source)]

@@ -210,6 +210,24 @@ def test_the_chosen_backend_is_built_when_it_is_worth_it(monkeypatch: pytest.Mon
     assert [matcher.hits(text) == first, matcher.hits(text) == first, built] == [True, True, ["auto"]]
 
 
+def test_the_chosen_backend_is_built_at_once_for_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is known that many bytes will come, nothing is looked through by anything else; for few, as if nothing was known."""
+    built: list[str] = []
+
+    def choose(name: str, literals: list[bytes]) -> Backend:
+        built.append(name)
+        return AhoCorasick(literals)
+
+    monkeypatch.setattr("denpex_rules.program.choose", choose)
+    matcher = evolve(PROGRAM, backend="auto").matcher
+    matcher.expect(100)
+    matcher.hits(b"x")
+    assert built == []
+    matcher.expect(1 << 20)
+    matcher.hits(b"x")
+    assert built == ["auto"]
+
+
 def test_unknown_backend_is_refused_at_once() -> None:
     """A backend that there is none of is a mistake of the caller, however little is read."""
     with pytest.raises(UsageError, match="unknown backend 'grep'"):
