@@ -307,10 +307,12 @@ class Native:
     def _mark(self) -> None:
         """Open the row of an event and emitter, or mark the event here where there is none."""
         plain, number, shelf = self._plain, self._plain.speaker, self._state.shelf
-        label, place = self._labels[number], plain.next()
-        room = shelf.room(self._matcher.events[place].id, label)
+        label, event = self._labels[number], self._matcher.events[plain.next()].id
+        room = shelf.room(event, label)
         if room is None:
-            self._recorder.mark_event(self._marked(plain.last(number)), place, label)
+            if plain.kept >= shelf.quota:  # as the recorder does
+                self.settle_marks()
+            shelf.add(self._marked(plain.last(number)), event, label)
             plain.marked()
         else:
             plain.open_row(*room)

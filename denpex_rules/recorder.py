@@ -304,14 +304,9 @@ class Recorder:
     def mark(self, tail: Marked, label: str) -> None:
         """Keep the events that a plain line shows, and count it where it is an error."""
         for place in tail.places:
-            self.mark_event(tail, place, label)
+            self._keep(tail, self._matcher.events[place].id, label)
         if tail.bad:
             self.mark_error(tail, label)
-
-    def mark_event(self, tail: Marked, place: int, label: str) -> None:
-        """Keep one event that a plain line shows."""
-        event = self._matcher.events[place].id
-        self._keep(tail, event, label)
 
     def mark_error(self, tail: Marked, label: str) -> str:
         """Count a plain line that is an error, and return its template."""

@@ -21,7 +21,7 @@ from denpex_rules.lines import LineSplitter, PhysicalLine
 from denpex_rules.native import Native
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
-from denpex_rules.recorder import SAMPLE_LINES, Recorder, Size, State
+from denpex_rules.recorder import SAMPLE_LINES, NoneAhead, Recorder, Size, State
 from denpex_rules.school import school_of
 from denpex_rules.sighting import Scan
 from denpex_rules.skim import Screen
@@ -164,6 +164,7 @@ class SourceScanner:
         self._read(self.state.splitter.finish())
         self._decide()
         self._recorder.finish_all()
+        self._skimmer, self._recorder.ahead, self._forms = None, NoneAhead(), Forms(self._plain)  # what was learned is large
 
     @property
     def state(self) -> State:

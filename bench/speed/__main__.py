@@ -1,7 +1,7 @@
 """Measure how fast logs are scanned, beside what people would use instead.
 
     python bench/speed                       every workload, both backends, all peers that are installed
-    python bench/speed --size 30 --only storm             sizes are those of `files`; others are larger or smaller
+    python bench/speed --size 30 --only storm             the size is that of `packed`; others are larger or smaller
     python bench/speed --check               only whether what is found is right
     python bench/speed curves [--full]       rules 10 to 5,000, size 10 MB to 1 GB (10 GB with --full), ranks 8 to 16,384
     python bench/speed … --write             also into bench/results and docs/explanation/speed.md
