@@ -93,17 +93,6 @@ class Native:
         self._prefixes: list[Prefix] = []
         self._block = b""
         self._forget()
-        self._answers: Final = {
-            WHO: self._answer_who,
-            WHEN: self._answer_when,
-            ANSWER: self._answer_events,
-            WAKE: self._wake,
-            CLOCK: self._answer_clock,
-            RUN: self._run,
-            MARK: self._mark,
-            ERROR: self._error,
-            ROWS: self.settle_marks,
-        }
 
     def _forget(self) -> None:
         """Begin with empty tables; everything is settled."""
@@ -166,7 +155,7 @@ class Native:
         most = early if early > 0 else sys.maxsize
         plain.quota(self._state.shelf.quota)
         while (stop := plain.run(most)) not in {END, READ}:
-            self._answers[stop]()
+            _ANSWERS[stop](self)
             if stop in {MARK, ROWS}:
                 plain.quota(self._state.shelf.quota)
         begin: int = plain.start
@@ -402,6 +391,19 @@ class Native:
                 self._marks.clear()
             self._marks[number] = Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad)
         return self._marks[number]
+
+
+_ANSWERS: Final[dict[int, Callable[[Native], None]]] = {
+    WHO: Native._answer_who,
+    WHEN: Native._answer_when,
+    ANSWER: Native._answer_events,
+    WAKE: Native._wake,
+    CLOCK: Native._answer_clock,
+    RUN: Native._run,
+    MARK: Native._mark,
+    ERROR: Native._error,
+    ROWS: Native.settle_marks,
+}
 
 
 def _told(prefix: Prefix) -> tuple[Any, ...]:

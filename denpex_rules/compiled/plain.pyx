@@ -212,7 +212,9 @@ cdef class Plain:
         return self.reader.run(most)
 
     def hold(self):
+        """Keep what is left of the block, which is given back."""
         self.reader.hold()
+        self.block = b""
 
     @property
     def start(self):
