@@ -95,7 +95,8 @@ class Bench:
         if self.options.check:
             return
         if workload.name == "files":
-            yield "scan, 2 jobs", self._scan(workload, logs, made, self.backends[-1], jobs=2)
+            for backend in self.backends:
+                yield f"scan, 2 jobs, {backend}", self._scan(workload, logs, made, backend, jobs=2)
         for backend in self.backends:
             yield f"raw {backend}", probe(task="raw", logs=logs, program=self.program, backend=backend)
         for name in self.peers.names():

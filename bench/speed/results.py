@@ -73,11 +73,11 @@ def targets(works: Answer) -> Iterator[Row]:
     for name, answer in storm.items():
         if name.startswith("scan"):
             yield _judged(f"storm: processor seconds a GB, {name[5:]}", 60, 1e9 / rate(answer), most=True)
-    if "scan, 2 jobs" in files:
-        one = next(answer for name, answer in reversed(files.items()) if name.startswith("scan ") and answer is not None)
-        two = files["scan, 2 jobs"]
-        yield _judged("files: wall time of one job over that of two", 1.6, one["wall"] / two["wall"])
-        yield "files: processor time of two jobs over that of one", "", f"{two['cpu'] / one['cpu']:.2f}", ""
+    for name, one in files.items():
+        two = files.get(name.replace("scan ", "scan, 2 jobs, "))
+        if name.startswith("scan ") and two is not None:
+            yield _judged(f"files: wall time of one job over that of two, {name[5:]}", 1.6, one["wall"] / two["wall"])
+            yield f"files: processor time of two jobs over that of one, {name[5:]}", "", f"{two['cpu'] / one['cpu']:.2f}", ""
     for name, found in (("sparse", sparse), ("dense", dense)):
         if "session" in found:
             answer = found["session"]
