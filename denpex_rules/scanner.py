@@ -174,6 +174,8 @@ class SourceScanner:
     def resume(self, state: State) -> None:
         """Go on from the state that another scanner of the same source and program was in."""
         self._recorder.state = state
+        held, state.held = state.held, b""  # here nothing is skimmed yet
+        self._read_block(held)
 
     # ---- bounds
 

@@ -433,3 +433,18 @@ def test_a_snapshot_before_the_wrappers_are_known_changes_nothing_later() -> Non
         if line is lines[250]:
             one.snapshot()
     assert one.close() == other.close()
+
+
+def test_the_first_bytes_of_a_line_go_on_elsewhere() -> None:
+    """A scanner that goes on from the state of another has the line that was begun there."""
+    data = b"".join(b"[rank%d]: 2026-11-30 10:00:%02d,125 INFO shard %d read\n" % (i % 4, i % 60, i) for i in range(400))
+    program = compile_rules(RuleSet((RULE,), (DIED, STEP)))
+    for cut in (len(data) - 40, len(data) - 1):
+        first, second, whole = (SourceScanner(program, "x.log") for _ in range(3))
+        first.feed(data[:cut])
+        second.resume(first.state)
+        second.feed(data[cut:])
+        whole.feed(data)
+        found, wanted = second.close(), whole.close()
+        assert found.sources[0].lines == wanted.sources[0].lines == 400
+        assert found.sources[0].bytes == len(data)
