@@ -68,10 +68,9 @@ class _Positioned(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read the bytes at the position."""
-        data = os.pread(self._file.number, len(buffer), self._position)
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+        size = os.preadv(self._file.number, [buffer], self._position)
+        self._position += size
+        return size
 
 
 def raw(data: bytes, rest: io.BufferedReader | None = None) -> io.RawIOBase:
@@ -92,9 +91,7 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read the next bytes."""
-        data = self._head.read(len(buffer)) or self._rest.read1(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        return self._head.readinto(buffer) or self._rest.readinto1(buffer)
 
     def close(self) -> None:
         """Close the stream."""
