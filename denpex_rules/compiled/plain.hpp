@@ -14,6 +14,10 @@
 #include <utility>
 #include <vector>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "forms.hpp"
 #include "index.hpp"
 
@@ -430,10 +434,14 @@ class Reader {
 
     // Tell the form of the line at `start`, what its numbers are, and what hits say about it.
     void look() {
-        const char *newline = static_cast<const char *>(std::memchr(block_ + start, '\n', to_ - start));
-        end = newline - block_ + 1;
         while (hit < offsets.size() && static_cast<size_t>(offsets[hit]) < start) ++hit;
-        full_ = !forms.look(start, end) || end - 1 - forms.body > longest_ || !screened();
+        if (!forms.look(start, to_)) {  // no text of a form holds a newline
+            end = static_cast<const char *>(std::memchr(block_ + start, '\n', to_ - start)) - block_ + 1;
+            full_ = true;
+            return;
+        }
+        measure(forms.body > start + glued.size() ? forms.body - glued.size() + 1 : start + 1);
+        full_ = end - 1 - forms.body > longest_ || !screened();
     }
 
     // Find the emitter: by its one number, where that is small, else by all its numbers.
@@ -477,7 +485,7 @@ class Reader {
         const Tail &tail = forms.ending();
         const size_t body = forms.body;
         announced_ = false;
-        if (is_glued()) return false;
+        if (bracket_ < end && is_glued()) return false;
         for (size_t i = hit; i < offsets.size() && static_cast<size_t>(offsets[i]) < end; ++i) {
             uint8_t flag = flags[numbers[i]];
             size_t at = offsets[i];
@@ -489,13 +497,31 @@ class Reader {
         return true;
     }
 
-    bool is_glued() const {
-        size_t from = forms.body > start + glued.size() ? forms.body - glued.size() + 1 : start + 1;
-        for (const char *at = block_ + from, *last = block_ + end; at < last; ++at) {
-            at = static_cast<const char *>(std::memchr(at, glued[0], last - at));
-            if (!at) return false;
-            if (forms.stands(glued, at - block_)) return true;
+    // Find in one go where the line ends and where the first byte of `glued` stands in it; there is no newline before `at`.
+    void measure(size_t at) {
+        bracket_ = to_;
+#ifdef __SSE2__
+        const __m128i newlines = _mm_set1_epi8('\n'), brackets = _mm_set1_epi8(glued[0]);
+        for (; at + 16 <= to_; at += 16) {
+            __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(block_ + at));
+            unsigned ends = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, newlines));
+            unsigned opens = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, brackets));
+            if (ends) opens &= (ends & -ends) - 1;  // those before the newline
+            if (opens && bracket_ == to_) bracket_ = at + __builtin_ctz(opens);
+            if (ends) {
+                end = at + __builtin_ctz(ends) + 1;
+                return;
+            }
         }
+#endif
+        for (; block_[at] != '\n'; ++at)  // a block ends with one
+            if (block_[at] == glued[0] && bracket_ == to_) bracket_ = at;
+        end = at + 1;
+    }
+
+    bool is_glued() const {
+        for (size_t at = bracket_; at < end; ++at)
+            if (forms.stands(glued, at)) return true;
         return false;
     }
 
@@ -565,6 +591,7 @@ class Reader {
     const char *block_ = nullptr;
     size_t to_ = 0, longest_;
     int64_t number_ = 0, base_ = 0;
+    size_t bracket_ = 0;
     int answer_ = 0, who_number_ = NONE;
     bool seen_ = false, answered_ = false, full_ = false, timed_ = false;
     bool announced_ = false;
