@@ -127,8 +127,5 @@ NEVER: Final = (b"time", b"host", b"rank", b"exitcode", b"error_file", b"traceba
 # Both as a regex.
 BEGINS: Final = b"(?=[%s]|\\[(?!\\d))(?!%s)" % (re.escape(FIRST), b"|".join(NEVER))
 
-# What it must not begin with behind a logger that reads it as the rank that speaks.
-CLAIMS: Final = (b"[Rank", b"[RANK")
-
 # By what a message of an error may tell whose it is.
 OWN: Final = (b"on rank", b"for rank", b" node", b" ; GPU=")

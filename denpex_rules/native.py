@@ -16,7 +16,7 @@ from attrs import evolve
 
 from denpex_rules.activity import Frame, Runs
 from denpex_rules.assembly import Speaker
-from denpex_rules.care import CLAIMS, FIRST, GLUED, NEVER, OWN
+from denpex_rules.care import FIRST, GLUED, NEVER, OWN
 from denpex_rules.clock import UNKNOWN, Clock, Instant, whole_seconds
 from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
@@ -96,7 +96,7 @@ class Native:
 
     def _forget(self) -> None:
         """Begin with empty tables; everything is settled."""
-        self._plain: Any = self._module.Plain(_SECRET, MESSAGE, FIRST, NEVER, CLAIMS, OWN, GLUED, self._matcher.flags)
+        self._plain: Any = self._module.Plain(_SECRET, MESSAGE, FIRST, NEVER, OWN, GLUED, self._matcher.flags)
         self._plain.learn([*map(_told, self._prefixes)])
         self._whos: list[Line] = []  # what the lines of an emitter's numbers tell beside text and time
         self._labels: list[str] = []  # of speakers

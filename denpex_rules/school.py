@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.care import BEGINS, CLAIMS
+from denpex_rules.care import BEGINS
 from denpex_rules.clock import whole_seconds
 from denpex_rules.formats import ends, settles
 from denpex_rules.record import Hints, Line
@@ -34,7 +34,23 @@ Role = Literal["who", "when", "free", "fixed"]
 
 _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
-_NO_CLAIM: Final = b"(?!%s)" % b"|".join(map(re.escape, CLAIMS))
+_NO_BRACKET: Final = rb"(?!\[)"
+# Messages that begin with what some loggers read as more of their prefix.
+_BRACKETS: Final = (
+    b"[Rank 3] x",
+    b"[RANK 3] x",
+    b"[deepspeed] OVERFLOW! Rank 3 x",
+    b"[engine.py:96:log_dist] x",
+    b"[engine.py:96:log_dist] [Rank 3] x",
+    b"[engine.py:96] x",
+    b"[name] x",
+    b"[4242] x",
+    b"[MainThread] x",
+    b"[INFO] x",
+    b"[ERROR] x",
+    b"[error] x",
+    b"[E] x",
+)
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
 # Messages by which a logger that prints what is bound behind them tells who prints: none of its lines is plain.
 _BOUND: Final = (b"step done rank=1", b"step done rank=2")
@@ -74,7 +90,7 @@ class Tail:
     Args:
         end: its end.
         words: the first words of the message, where these belong to the form.
-        claims: whether a message could begin with the rank that speaks: then it is none of the form.
+        claims: whether what begins with a bracket could be more of the prefix: then no message of the form does.
     """
 
     end: bytes
@@ -85,7 +101,7 @@ class Tail:
     def pattern(self) -> bytes:
         """The tail as a regex."""
         words = BEGINS + re.escape(self.words) if self.words else b""
-        return re.escape(self.end) + words + (_NO_CLAIM if self.claims else b"")
+        return re.escape(self.end) + words + (_NO_BRACKET if self.claims else b"")
 
 
 @define
@@ -161,11 +177,28 @@ class School:
             return None
         if len({self.peel(raw[:begin] + bound).actor for bound in _BOUND}) > 1:
             return None
-        claims = any(self.peel(raw[:body] + claim + b" 3] x").actor != self.peel(raw[:body] + b"x").actor for claim in CLAIMS)
-        tail = Tail(raw[position:begin], raw[begin:body], claims)
+        tail = Tail(raw[position:begin], raw[begin:body], self._claims(raw[:body]))
         pattern, roles = _grouped(steps)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
         return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
+
+    def _claims(self, prefix: bytes) -> bool:
+        """Whether a prefix goes on with some messages that begin with a bracket."""
+
+        def told(message: bytes) -> tuple[Any, ...]:
+            line = self.peel(prefix + message)
+            return (
+                line.layout,
+                line.severity,
+                line.kind,
+                line.label,
+                line.actor,
+                line.instant,
+                len(line.text) - len(message),
+                line.body,
+            )
+
+        return any(told(message) != told(b"x") for message in _BRACKETS)
 
     def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
         """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""

@@ -41,7 +41,7 @@ struct Step {
 struct Tail {
     Fixed end, words;
     bool settled = false;
-    bool claims = false;  // no message of it may begin with a claim
+    bool claims = false;  // no message of it may begin with a bracket: it could be more of the prefix
 };
 
 struct Prefix {
@@ -87,7 +87,6 @@ class Forms {
 
     bool first[256] = {}, suspect[256] = {};  // what a message may begin with, and what words that it must not begin with do
     std::vector<std::string> never;           // these words
-    std::vector<std::string> claims;          // of the rank that speaks; they begin with a bracket
     std::vector<Prefix> prefixes;
 
     // ---- of the line that was looked at last
@@ -195,18 +194,11 @@ class Forms {
                 if (!begins(behind) || !stands(one.words, behind)) continue;
                 behind += one.words.text.size();
             }
-            if (!begins(behind) || (one.claims && is_claim(behind))) continue;
+            if (!begins(behind) || (one.claims && block_[behind] == '[')) continue;
             body = behind;
             tail = static_cast<int>(i);
             return true;
         }
-        return false;
-    }
-
-    bool is_claim(size_t at) const {
-        if (block_[at] != '[') return false;
-        for (const std::string &claim : claims)
-            if (stands(claim, at)) return true;
         return false;
     }
 

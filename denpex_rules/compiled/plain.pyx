@@ -85,7 +85,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
     cdef cppclass Forms:
         cbool first[256]
         cbool suspect[256]
-        vector[string] never, claims
+        vector[string] never
         vector[Prefix] prefixes
         size_t body
         int form()
@@ -143,15 +143,13 @@ cdef class Plain:
     cdef dict places
     cdef list answers
 
-    def __cinit__(self, uint64_t secret, size_t longest, bytes first, tuple never, tuple claims, tuple own, bytes glued, bytes flags):
+    def __cinit__(self, uint64_t secret, size_t longest, bytes first, tuple never, tuple own, bytes glued, bytes flags):
         self.reader = new Reader(secret, longest)
         for byte in first:
             self.reader.forms.first[<uint8_t>byte] = True
         for word in never:
             self.reader.forms.never.push_back(<bytes>word)
             self.reader.forms.suspect[<uint8_t>word[0]] = True
-        for word in claims:
-            self.reader.forms.claims.push_back(<bytes>word)
         for word in own:
             self.reader.own.push_back(<bytes>word)
         self.reader.glued = glued

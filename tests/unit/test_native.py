@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from making import template
 
 from denpex_rules import native
-from denpex_rules.care import CLAIMS, FIRST, GLUED, NEVER, OWN
+from denpex_rules.care import FIRST, GLUED, NEVER, OWN
 from denpex_rules.compiler import compile_rules
 from denpex_rules.program import Program
 from denpex_rules.recorder import Recorder, Size
@@ -160,7 +160,7 @@ def test_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_compiled_code_refuses_what_would_mislead_it() -> None:
     """Blocks that end inside a line, hits outside of the tables, emitters and clocks that there are not: errors, never a crash."""
-    plain = native.compiled_module().Plain(1, 4_000, FIRST, NEVER, CLAIMS, OWN, GLUED, bytes(3))
+    plain = native.compiled_module().Plain(1, 4_000, FIRST, NEVER, OWN, GLUED, bytes(3))
     with pytest.raises(ValueError, match="whole lines"):
         plain.begin(b"half a line", 0, 11, 1, 0)
     with pytest.raises(ValueError, match="whole lines"):
