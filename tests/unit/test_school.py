@@ -135,5 +135,5 @@ def test_a_message_that_claims_its_rank_has_no_form() -> None:
     assert not knows(taught, b"2026-11-30 10:00:07,125 INFO [node 3] shard 9 read")
     assert examined(taught, b"[2026-11-30 10:00:07,125] [INFO] shard 9 read")
     assert not knows(taught, b"[2026-11-30 10:00:07,125] [INFO] [engine.py:96:log_dist] [Rank 3] shard 9 read")
-    assert examined(taught, b"[rank3]:[I1130 10:00:07.125000000 ProcessGroupNCCL.cpp:616] shard 9 read")
+    assert examined(taught, b"[rank3]:[I1130 10:00:07.125000000 ProcessGroupNCCL.cpp:616] [Rank 3] shard 9 read")
     assert knows(taught, b"[rank5]:[I1130 10:00:07.125000000 ProcessGroupNCCL.cpp:616] [Rank 5] shard 9 read")
