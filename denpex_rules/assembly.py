@@ -62,6 +62,11 @@ class Whole:
         """Where each line begins in the text."""
         return [0, *accumulate(len(p.text) + 1 for p in self.pieces[:-1])]
 
+    @cached_property
+    def is_brief(self) -> bool:
+        """Whether it is one line that is shown alike wherever in it a match stands."""
+        return len(self.text) <= _NEAR and _NEWLINE not in self.text
+
     def row(self, offset: int) -> int:
         """Return which line an offset of the text stands in."""
         return bisect_right(self.starts, offset) - 1

@@ -15,7 +15,6 @@ from operator import itemgetter
 from denpex_rules.assembly import Speaker
 from denpex_rules.care import OWN
 from denpex_rules.forms import Forms, Key, Row, Who
-from denpex_rules.record import Line
 from denpex_rules.recorder import AGENT, LABELS, SAMPLE_LINES, Recorder, State
 from denpex_rules.retain import Marked
 from denpex_rules.skim import Places, Screen
@@ -26,22 +25,18 @@ Marks = deque[tuple[int, Places]]
 class Bulk:
     """Takes the plain lines of one source."""
 
-    def __init__(
-        self, recorder: Recorder, forms: Forms, screen: Screen, peel: Callable[[bytes], Line], read: Callable[[bytes], None]
-    ) -> None:
+    def __init__(self, recorder: Recorder, forms: Forms, screen: Screen, read: Callable[[bytes], None]) -> None:
         """Begin a source.
 
         Args:
             recorder: keeps what lines tell.
             forms: those of the source's plain lines.
             screen: tells which lines must be read in full.
-            peel: reads one line.
             read: takes whole lines one by one.
         """
         self._recorder = recorder
         self._forms = forms
         self._screen = screen
-        self._peel = peel
         self._read = read
 
     @property
@@ -149,7 +144,7 @@ class Bulk:
         """Show the stamps of plain lines to their emitters, as far as lines without one still wait for the next."""
         for key in dict.fromkeys(keys):
             if speakers[key[0]].waits:
-                speakers[key[0]].when(self._peel(rows[keys.index(key)][0][:-1]).instant)
+                speakers[key[0]].when(self._recorder.peel(rows[keys.index(key)][0][:-1]).instant)
 
     def _spoke(self, keys: list[Key], speakers: Mapping[Who, Speaker], lines: Mapping[Who, int]) -> None:
         """Take the time of plain lines: once for each second in which an emitter spoke, however many lines it has."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-YOUNG: Final = 100_000  # objects that are made before the young ones are looked through
+YOUNG: Final = 1_000_000  # objects that are made before the young ones are looked through
 TURNS: Final = 50  # of the young ones, before the old ones are
 
 

@@ -64,29 +64,19 @@ def compiled_module() -> Any:
 class Native:
     """Takes the plain lines of one source."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        forms: Forms,
-        screen: Screen,
-        peel: Callable[[bytes], Line],
-        read: Callable[[bytes], None],
-        matcher: Matcher,
-    ) -> None:
+    def __init__(self, recorder: Recorder, forms: Forms, screen: Screen, read: Callable[[bytes], None], matcher: Matcher) -> None:
         """Begin a source.
 
         Args:
             recorder: keeps what lines tell.
             forms: those of the source's plain lines.
             screen: tells which events a plain line shows.
-            peel: reads one line.
             read: takes whole lines one by one.
             matcher: the events to look for.
         """
         self._recorder = recorder
         self._forms = forms
         self._screen = screen
-        self._peel = peel
         self._read = read
         self._matcher = matcher
         self._module = compiled_module()
@@ -200,7 +190,7 @@ class Native:
 
     def _answer_who(self) -> None:
         raw = self._line
-        line = self._peel(raw)
+        line = self._recorder.peel(raw)
         label = self._recorder.label(line)
         speaker = _NOBODY
         if self._forms.is_plain(raw, line) and not self._state.crowds(label):
@@ -220,7 +210,7 @@ class Native:
         return self._frames.setdefault(instant.frame, len(self._frames))
 
     def _answer_when(self) -> None:
-        instant = self._peel(self._line).instant
+        instant = self._recorder.peel(self._line).instant
         second = whole_seconds(instant)
         kind = (second.clock, second.domain, second.year)
         if kind not in self._kinds:
@@ -247,7 +237,7 @@ class Native:
             self._recorder.hand_over()
         self._recorder.finish(speaker)
         if speaker.waits:
-            speaker.when(self._peel(self._line).instant)
+            speaker.when(self._recorder.peel(self._line).instant)
             if speaker.waits:  # for a stamp of another clock
                 plain.read()
                 return
@@ -294,17 +284,17 @@ class Native:
         plain.timed()
 
     def _mark(self) -> None:
-        """Open the row of an event and emitter, or mark the event here where there is none."""
-        plain, number, shelf = self._plain, self._plain.speaker, self._state.shelf
-        label, event = self._labels[number], self._matcher.events[plain.next()].id
-        room = shelf.room(event, label)
-        if room is None:
-            if plain.kept >= shelf.quota:  # as the recorder does
-                self.settle_marks()
-            shelf.add(self._marked(plain.last(number)), event, label)
-            plain.marked()
-        else:
-            plain.open_row(*room)
+        """Open the rows of the events that an emitter's last line shows; an event that can't have one is marked here."""
+        plain, number, shelf, events = self._plain, self._plain.speaker, self._state.shelf, self._matcher.events
+        label, places = self._labels[number], plain.closed()
+        for place in places:
+            room = shelf.room(events[place].id, label)
+            if room is not None:
+                plain.open_row(place, *room)
+            elif place == places[0]:
+                shelf.add(self._marked(plain.last(number)), events[place].id, label)
+                plain.marked()
+                return
 
     def _error(self) -> None:
         plain, number = self._plain, self._plain.speaker
@@ -349,6 +339,11 @@ class Native:
             if self._plain.is_awake(number):
                 self._settle(number)
         self.settle_marks()
+
+    def finish_all(self) -> None:
+        """Finish the last line of each emitter, and hand over everything: no more come."""
+        self._plain.finish_all()
+        self.settle_all()
 
     def _settle(self, number: int) -> None:
         speaker = self._speakers[number]

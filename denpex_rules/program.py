@@ -195,6 +195,10 @@ class Matcher:
         announced = self._announced
         return ((offset, announced[number]) for offset, number in self.hits(text) if announced[number])
 
+    def is_blind(self, place: int, line: bytes) -> bool:
+        """Whether an event is known to match all lines that differ from this one only in digits alike."""
+        return place not in self.seeing or not self.pattern(place).may_match_others(line, self.seeing[place])
+
     def pattern(self, place: int) -> EventPattern:
         """Return the pattern of the event at this place."""
         found = self._patterns.get(place)

@@ -22,6 +22,8 @@ from denpex_rules.record import Hints, Line
 from denpex_rules.retain import Errors, Found, Kept, Marked, Shelf
 from denpex_rules.rule import SEVERITIES
 from denpex_rules.sighting import MAX_RUNS, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+from denpex_rules.skim import huge
+from denpex_rules.values import Value
 
 SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
 OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
@@ -31,10 +33,13 @@ OTHERS: Final = "…"  # the label of the lines of all further ones
 TEMPLATES: Final = 20_000  # of plain error lines that are remembered; then they are made anew
 RUNS: Final = 400_000  # runs of all emitters of a source together
 
-Read = Callable[[PhysicalLine], Line]
+Peel = Callable[[bytes, Hints], Line]
+Learn = Callable[[bytes, Line], None]
 
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _NO_HITS: Final[Mapping[int, int]] = {}
+_NO_FIELDS: Final[Mapping[str, Value]] = {}
+_NOTHING: Final = Hit({}, 0, 0)
 
 
 class Ahead(Protocol):
@@ -60,6 +65,9 @@ class Ahead(Protocol):
     def settle_all(self) -> None:
         """Hand over everything."""
 
+    def finish_all(self) -> None:
+        """Hand over everything, last lines as finished where they can be: no more come."""
+
 
 class NoneAhead:
     """There are no such lines."""
@@ -78,30 +86,40 @@ class NoneAhead:
     def settle_all(self) -> None:
         """Do nothing."""
 
+    def finish_all(self) -> None:
+        """Do nothing."""
+
 
 class Recorder:
     """Makes records of the lines of one source, and keeps what they tell."""
 
-    def __init__(self, program: Program, source: str, state: State, read: Read) -> None:
-        """Begin a source; `read` reads one line."""
+    def __init__(self, program: Program, source: str, state: State, peel: Peel) -> None:
+        """Begin a source; `peel` reads one line."""
         self._matcher = program.matcher
         self._source = source
         self.state = state
-        self._read = read
+        self._peel = peel
         self.ahead: Ahead = NoneAhead()
+        self.learn: Learn | None = None  # is shown each line that is read in full
         self._templates: dict[bytes, str] = {}
+        self._bare: dict[bytes, set[int]] = {}
         self._emitters: dict[str, Emitter] = {}
 
     def scan(self, mtime: int | None) -> Scan:
         """Return all that is kept; `mtime` is when the source was last written (ns UTC)."""
         place, events = self._matcher.place, len(self._matcher.events)
-        records: dict[int, Whole] = {}
+        marked: dict[int, tuple[Marked, str, list[int]]] = {}
         found: list[Sighting] = []
         for event, label, kept in self.state.shelf:
-            if isinstance(kept, Marked):
-                found += self._resolved(kept, place[event], label, records)
-            else:
+            if not isinstance(kept, Marked):
                 found.append(kept.resolved())
+                continue
+            line = marked.get(kept.number)
+            if line is None:
+                line = marked[kept.number] = kept, label, []
+            line[2].append(place[event])
+        for line in marked.values():
+            found += self._resolved(*line)
         found.sort(key=lambda s: s.line * events + place[s.event])  # stable: occurrences on one line keep their order
         errors = sorted(self.state.errors, key=lambda e: e.line)
         return Scan(tuple(found), (self._coverage(mtime),), tuple(errors))
@@ -125,8 +143,14 @@ class Recorder:
         for row, piece in enumerate(pieces):
             self._place(piece, hits.get(row, _NO_HITS))
 
+    def peel(self, raw: bytes) -> Line:
+        """Read one line."""
+        return self._peel(raw, self.state.hints)
+
     def _piece(self, physical: PhysicalLine) -> Piece:
-        line = self._read(physical)
+        line = self.peel(physical.data)
+        if self.learn is not None and not physical.tail:
+            self.learn(physical.data, line)
         text = line.text.replace(b"\r", b"\n")  # a redrawn progress bar: each drawing reads as a line
         if physical.tail:
             text += b"\n" + physical.tail
@@ -197,7 +221,7 @@ class Recorder:
 
     def finish_all(self) -> None:
         """Finish the records of all emitters."""
-        self.ahead.settle_all()
+        self.ahead.finish_all()
         for emitter in tuple(self.state.emitters.values()):
             self.finish(emitter)
         if AGENT in self.state.emitters:
@@ -334,12 +358,33 @@ class Recorder:
         piece.when = piece.line.instant
         return Whole([piece])
 
-    def _resolved(self, marked: Marked, place: int, label: str, records: dict[int, Whole]) -> list[Sighting]:
-        """Return the sightings of an event in a marked line; `records` are those of lines that were read already."""
-        record = records.get(marked.number)
-        if record is None:
-            record = records[marked.number] = self._alone(marked)
-        return [self._sighting(place, hit, record, 0, label) for hit in self._matcher.pattern(place).matches(record.text)]
+    def _resolved(self, marked: Marked, label: str, places: list[int]) -> list[Sighting]:
+        """Return the sightings of some events in a marked line that shows them."""
+        record = self._alone(marked)
+        one = self._sighting(places[0], _NOTHING, record, 0, label)
+        bare = self._bare_in(marked) if record.is_brief else set()
+        events, found = self._matcher.events, []
+        for place in places:
+            if place in bare:
+                found.append(one.beside(events[place].id, _NO_FIELDS, one.text))
+                continue
+            for hit in self._matcher.pattern(place).matches(record.text):
+                found.append(one.beside(events[place].id, hit.fields, record.shown(0, hit.start)))
+                if not hit.fields and self._matcher.is_blind(place, marked.raw):
+                    bare.add(place)
+        return found
+
+    def _bare_in(self, marked: Marked) -> set[int]:
+        """Return the events that lines alike but for digits are known to show without captures: all of them do then."""
+        form = alike(marked.raw)
+        bare = self._bare.get(form)
+        if bare is None:
+            if len(self._bare) >= TEMPLATES:
+                self._bare.clear()
+            bare = set()
+            if not huge(form):
+                self._bare[form] = bare
+        return bare
 
     def _recall(self, emitter: Speaker, tail: Marked) -> None:
         """Read an emitter's last plain line in full, for its record may go on."""

@@ -39,14 +39,25 @@ class Resolution:
         self._subjects: dict[tuple[Emitter, Actor], Actor] = {}
         self._instants: dict[tuple[Instant, str, str | None], Instant] = {}
 
-    def sighting(self, sighting: Sighting) -> Sighting:
-        """Return a sighting of whom its line names, else of who printed it."""
-        emitter = sighting.emitter
-        printer, subject = self._printer(emitter, sighting.actor)
-        named = subject_of(printer, sighting.fields, sighting.kind)
-        if named is not printer:
-            subject = self._subject(emitter, named)
-        return sighting.placed(self.instant(sighting.instant, emitter.source, printer.host), subject)
+    def sightings(self, sightings: Iterable[Sighting]) -> list[Sighting]:
+        """Return sightings of whom their lines name, else of who printed them.
+
+        Those of one line often stand together: who printed it, and when, is worked out once.
+        """
+        found = []
+        emitter: Emitter | None = None
+        actor: Actor | None = None
+        at: Instant | None = None
+        for sighting in sightings:
+            if sighting.actor is not actor or sighting.instant is not at or sighting.emitter is not emitter:
+                emitter, actor, at = sighting.emitter, sighting.actor, sighting.instant
+                printer, own = self._printer(emitter, actor)
+                instant = self.instant(at, emitter.source, printer.host)
+            fields = sighting.fields
+            named = subject_of(printer, fields, sighting.kind) if fields else printer
+            subject = own if named is printer else self._subject(sighting.emitter, named)
+            found.append(sighting.placed(instant, subject))
+        return found
 
     def error(self, error: ErrorLine) -> ErrorLine:
         """Return an error record of who printed it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, TypeVar
@@ -105,89 +105,24 @@ class More:
     one_clock: bool = True
 
 
-class Row:
-    """Keeps the first and the newest of what is added, at most `limit`; of what it drops, how many and when.
+class Lost:
+    """Counts what is not kept, and between which instants all of it was."""
 
-    Of an event of look-ups only the very first is ever asked for beside the newest ones; of another event the first half stays.
-    """
+    __slots__ = ("_hi", "_last", "_lo", "_one", "count")
 
-    __slots__ = ("_first", "_hi", "_last", "_lo", "_lookup", "_newest", "_one", "_room", "count")
-
-    def __init__(self, limit: int, *, lookup: bool) -> None:
-        self._lookup = lookup
-        self._room = self._head(limit)
-        self._first: list[Found] = []
-        self._newest: deque[Found] = deque(maxlen=limit - self._room)
-        self.count = 0  # dropped
-        self._one = UNKNOWN  # of the dropped; UNKNOWN where not all have one clock
-        self._last = UNKNOWN  # of the last that was dropped
+    def __init__(self) -> None:
+        self.count = 0
+        self._one = UNKNOWN  # of the first; UNKNOWN where not all have one clock
+        self._last = UNKNOWN  # of the last
         self._lo, self._hi = MAX, MIN
-
-    def __len__(self) -> int:
-        return len(self._first) + len(self._newest)
-
-    def __iter__(self) -> Iterator[Found]:
-        yield from self._first
-        yield from self._newest
 
     @property
     def span(self) -> Instant:
-        """What all dropped ones lie in."""
+        """What all of it lies in."""
         return self._one.bounded(self._lo, self._hi) if self._one.known else UNKNOWN
 
-    def add(self, kept: Found) -> int:
-        """Add one; where there is no room, the oldest but the first go. Returns by how many the row grew."""
-        newest = self._newest
-        if len(self._first) < self._room:
-            self._first.append(kept)
-            return 1
-        if len(newest) < newest.maxlen:  # type: ignore[operator]  # it has one
-            newest.append(kept)
-            return 1
-        self.drop(newest[0])
-        newest.append(kept)
-        return 0
-
-    def shrink(self, limit: int) -> None:
-        """Keep only this many, now and later."""
-        kept, head = [*self], self._head(limit)
-        tail = limit - head
-        for one in kept[head:-tail]:
-            self.drop(one)
-        self._room, self._first, self._newest = head, kept[:head], deque(kept[head:], maxlen=tail)
-
-    @property
-    def room(self) -> tuple[int, int, int]:
-        """How many more of the first are kept, how many of the newest at most, and how many of these by now."""
-        return self._room - len(self._first), self._newest.maxlen or 0, len(self._newest)
-
-    def extend(self, more: More) -> int:
-        """Add marked lines that were collected elsewhere, as `add` of each would. Returns by how many the row grew."""
-        before = len(self)
-        newest, first = self._newest, self._room - len(self._first)
-        if more.dropped:  # what was kept here is older
-            while newest:
-                self.drop(newest.popleft())
-            self._first += more.marks[:first]
-            self._drop_all(more)
-        for mark in more.marks[first if more.dropped else 0 :]:
-            self.add(mark)
-        return len(self) - before
-
-    def _drop_all(self, more: More) -> None:
-        """Count several that are not kept, of which the lowest and the highest second are known."""
-        if not self.count:
-            self._one = more.span
-        self.count += more.dropped
-        self._last = UNKNOWN
-        if more.one_clock and more.span.comparable(self._one):
-            self._lo = min(self._lo, more.span.lo)
-            self._hi = max(self._hi, more.span.hi)
-        else:
-            self._one = UNKNOWN
-
-    def drop(self, kept: Found) -> None:
-        """Count one that is not kept."""
+    def add(self, kept: Found) -> None:
+        """Count one."""
         instant = kept.instant if isinstance(kept, Marked) else whole_seconds(kept.resolved().instant)
         self.count += 1
         if instant is self._last and self.count > 1:  # of the same second as the one before
@@ -201,6 +136,100 @@ class Row:
         else:
             self._one = UNKNOWN
 
+    def extend(self, more: More) -> None:
+        """Count several, of which the lowest and the highest second are known."""
+        if not self.count:
+            self._one = more.span
+        self.count += more.dropped
+        self._last = UNKNOWN
+        if more.one_clock and more.span.comparable(self._one):
+            self._lo = min(self._lo, more.span.lo)
+            self._hi = max(self._hi, more.span.hi)
+        else:
+            self._one = UNKNOWN
+
+
+class Row:
+    """Keeps the first and the newest of what is added, at most `limit`; of what it drops, how many and when.
+
+    Of an event of look-ups only the very first is ever asked for beside the newest ones; of another event the first half stays.
+    """
+
+    __slots__ = ("_first", "_lookup", "_lost", "_most", "_newest", "_room")  # there may be very many
+
+    def __init__(self, limit: int, *, lookup: bool) -> None:
+        self._lookup = lookup
+        self._room = self._head(limit)
+        self._most = limit - self._room
+        self._first: list[Found] = []
+        self._newest: list[Found] = []
+        self._lost: Lost | None = None
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._newest)
+
+    def __iter__(self) -> Iterator[Found]:
+        yield from self._first
+        yield from self._newest
+
+    @property
+    def count(self) -> int:
+        """How many were dropped."""
+        return self._lost.count if self._lost is not None else 0
+
+    @property
+    def span(self) -> Instant:
+        """What all dropped ones lie in."""
+        return self._lost.span if self._lost is not None else UNKNOWN
+
+    def add(self, kept: Found) -> int:
+        """Add one; where there is no room, the oldest but the first go. Returns by how many the row grew."""
+        if len(self._first) < self._room:
+            self._first.append(kept)
+            return 1
+        self._newest.append(kept)
+        if len(self._newest) <= self._most:
+            return 1
+        self._drop(1)
+        return 0
+
+    def shrink(self, limit: int) -> None:
+        """Keep only this many, now and later."""
+        self._room = self._head(limit)
+        self._most = limit - self._room
+        self._newest[:0] = self._first[self._room :]
+        del self._first[self._room :]
+        self._drop(len(self._newest) - self._most)
+
+    @property
+    def room(self) -> tuple[int, int, int]:
+        """How many more of the first are kept, how many of the newest at most, and how many of these by now."""
+        return self._room - len(self._first), self._most, len(self._newest)
+
+    def extend(self, more: More) -> int:
+        """Add marked lines that were collected elsewhere, as `add` of each would. Returns by how many the row grew."""
+        before, first = len(self), self._room - len(self._first)
+        if more.dropped:  # what was kept here is older
+            self._drop(len(self._newest))
+            self._losses().extend(more)
+        self._first += more.marks[:first]
+        self._newest += more.marks[first:]
+        self._drop(len(self._newest) - self._most)
+        return len(self) - before
+
+    def _drop(self, count: int) -> None:
+        """Drop the oldest of the newest ones."""
+        if count > 0:
+            losses = self._losses()
+            for kept in self._newest[:count]:
+                losses.add(kept)
+            del self._newest[:count]
+
+    def _losses(self) -> Lost:
+        if self._lost is None:
+            self._lost = Lost()
+        return self._lost
+
     def _head(self, limit: int) -> int:
         return 1 if self._lookup else limit // 2
 
@@ -213,26 +242,31 @@ class Shelf:
         self._lookups = lookups
         self.limit = PER_EMITTER  # of each event and emitter
         self._rows: dict[tuple[str, str], Row] = {}
-        self._lost: dict[str, Row] = {}  # by event: sightings that have no row
+        self._lost: dict[str, Lost] = {}  # by event: sightings that have no row
         self._emitters: Counter[str] = Counter()  # by event: its rows
         self.kept = 0
 
     def add(self, kept: Found, event: str, label: str) -> None:
         """Add a sighting of an event, or what one is made of, of the emitter with this label."""
-        key = (event, label)
-        row = self._rows.get(key)
+        row = self._row(event, label)
         if row is None:
-            if not self._has_room(event):
-                lost = self._lost.get(event)
-                if lost is None:
-                    lost = self._lost[event] = Row(FEWEST, lookup=True)
-                lost.drop(kept)
-                return
-            self._emitters[event] += 1
-            row = self._rows[key] = Row(self.limit, lookup=event in self._lookups)
+            lost = self._lost.get(event)
+            if lost is None:
+                lost = self._lost[event] = Lost()
+            lost.add(kept)
+            return
         self.kept += row.add(kept)
         if self.kept > PER_SOURCE:
             self._tighten()
+
+    def _row(self, event: str, label: str) -> Row | None:
+        """Return the row of an event and emitter, begun where there is none yet; None where none can be."""
+        key = (event, label)
+        row = self._rows.get(key)
+        if row is None and self._has_room(event):
+            self._emitters[event] += 1
+            row = self._rows[key] = Row(self.limit, lookup=event in self._lookups)
+        return row
 
     def extend(self, more: More, event: str, label: str) -> None:
         """Add marked lines of an event and emitter that has a row, as `add` of each would."""
@@ -249,8 +283,8 @@ class Shelf:
             self.shrink(limit)
 
     def room(self, event: str, label: str) -> tuple[int, int, int] | None:
-        """Return what the row of an event and emitter can take, as `Row.room`; None where there is none."""
-        row = self._rows.get((event, label))
+        """Return what the row of an event and emitter can take, as `Row.room`; None where it can't have one."""
+        row = self._row(event, label)
         return row.room if row is not None else None
 
     @property

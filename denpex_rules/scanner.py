@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Protocol
@@ -20,8 +19,8 @@ from denpex_rules.forms import Forms
 from denpex_rules.lines import LineSplitter, PhysicalLine
 from denpex_rules.native import Native
 from denpex_rules.program import Program
-from denpex_rules.record import NO_HINTS, Hints, Line
-from denpex_rules.recorder import SAMPLE_LINES, NoneAhead, Recorder, Size, State
+from denpex_rules.record import NO_HINTS, Hints
+from denpex_rules.recorder import SAMPLE_LINES, NoneAhead, Peel, Recorder, Size, State
 from denpex_rules.school import school_of
 from denpex_rules.sighting import Scan
 from denpex_rules.skim import Screen
@@ -32,8 +31,6 @@ HELD: Final = 8 * 1024  # bytes of a line that does not end yet, until it is rea
 SAMPLE_BYTES: Final = 256 * 1024
 SAMPLE_STEP: Final = 4 * 1024  # as STEP, among the first lines: what comes behind them can be skimmed
 LEARN: Final = 20  # of the first lines, that are read in full
-
-Peel = Callable[[bytes, Hints], Line]
 
 
 class Skimmer(Protocol):
@@ -73,8 +70,8 @@ class SourceScanner:
         self._source = source
         self._mtime = mtime
         self._peel = peel
-        self._recorder = Recorder(program, source, State(hints, program.lookups), self._peeled)
-        self._forms = Forms(self._plain)
+        self._recorder = Recorder(program, source, State(hints, program.lookups), peel)
+        self._forms = Forms(self._recorder.peel)
         self._skims = skim and not self._matcher.expensive  # an event without a literal is tried on every record
         self._compiled = compiled
         self._skimmer: Skimmer | None = None  # while the wrappers are not known
@@ -164,7 +161,9 @@ class SourceScanner:
         self._read(self.state.splitter.finish())
         self._decide()
         self._recorder.finish_all()
-        self._skimmer, self._recorder.ahead, self._forms = None, NoneAhead(), Forms(self._plain)  # what was learned is large
+        # What was learned is large, and what is kept must not refer to itself: it is freed as soon as it is scanned.
+        self._skimmer, self._forms = None, Forms(self._recorder.peel)
+        self._recorder.ahead, self._recorder.learn = NoneAhead(), None
 
     @property
     def state(self) -> State:
@@ -202,15 +201,6 @@ class SourceScanner:
                 self._decide()
         self._recorder.take(lines[taken:])
 
-    def _peeled(self, physical: PhysicalLine) -> Line:
-        line = self._plain(physical.data)
-        if self._skimmer is not None and not physical.tail:
-            self._forms.learn(physical.data, line)
-        return line
-
-    def _plain(self, raw: bytes) -> Line:
-        return self._peel(raw, self.state.hints)
-
     def _decide(self) -> None:
         sample, self.state.sample = self.state.sample, None
         if sample:
@@ -227,13 +217,13 @@ class SourceScanner:
         self.state.hints = formats.decide(lines, self.state.hints)
         if not self._skims:
             return None
-        screen = Screen(self._matcher, self._forms, self._plain)
+        recorder, forms = self._recorder, self._forms
+        screen = Screen(self._matcher, forms, recorder.peel)
+        recorder.learn = forms.learn
         if self._compiled and native.available():
-            self._recorder.ahead = self._skimmer = Native(
-                self._recorder, self._forms, screen, self._plain, self._read_block, self._matcher
-            )
+            recorder.ahead = self._skimmer = Native(recorder, forms, screen, self._read_block, self._matcher)
         else:
-            self._skimmer = Bulk(self._recorder, self._forms, screen, self._plain, self._read_block)
+            self._skimmer = Bulk(recorder, forms, screen, self._read_block)
         return self._skimmer
 
     def _knows(self, lines: list[bytes]) -> bool:

@@ -115,6 +115,23 @@ class Sighting:
             return actors
         return value
 
+    def beside(self, event: str, fields: Mapping[str, Value], text: str) -> Sighting:
+        """Return the sighting of another event in the same line."""
+        return Sighting(
+            event,
+            self.emitter,
+            self.ordinal,
+            self.line,
+            self.start,
+            self.end,
+            self.instant,
+            self.actor,
+            fields,
+            self.kind,
+            self.severity,
+            text,
+        )
+
     def placed(self, instant: Instant, actor: Actor) -> Sighting:
         """Return the sighting with another instant and actor."""
         return Sighting(

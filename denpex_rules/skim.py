@@ -115,10 +115,7 @@ class Screen:
 
     def is_general(self, raw: bytes, message: bytes, places: set[int]) -> bool:
         """Whether the answer for a plain line holds for all lines of its form and shape; the arguments are those of `answer`."""
-        seeing, pattern = self._matcher.seeing, self._matcher.pattern
-        return not huge(message) and not any(
-            place in seeing and pattern(place).may_match_others(raw, seeing[place]) for place in places
-        )
+        return not huge(message) and all(self._matcher.is_blind(place, raw) for place in places)
 
     def _seeing(self, raw: bytes, places: set[int]) -> list[int]:
         """Return the events that digits may decide on this very line: one of their alternatives that see them may match."""
@@ -156,7 +153,7 @@ def huge(message: bytes) -> bool:
     return _HUGE.search(shape(message)) is not None
 
 
-_HUGE: Final = re.compile(rb"[eE][+-]?000")  # an exponent with which a number may be none that a float can hold
+_HUGE: Final = re.compile(rb"[0.][eE][+-]?000")  # an exponent with which a number may be none that a float can hold
 _RETURN: Final = ord("\r")
 _GLUE: Final = -1  # in place of the number of a literal
 _GLUES: Final = re.compile(rb"(?<=[^\n])" + re.escape(GLUED))

@@ -360,12 +360,12 @@ def build(
     topology = who.build(scan.sightings, activities, identities)
     resolver = calendar.resolver(scan)
     resolution = Resolution(topology, resolver, job)
-    resolved = [resolution.sighting(s) for s in scan.sightings]
+    resolved = resolution.sightings(scan.sightings)
     joined = uptime.origins(resolved, lambda instant, s: resolver.resolve(instant, s.source, s.actor.host))
     if joined:
         resolver.join_uptime(joined)
         resolution = Resolution(topology, resolver, job)
-        resolved = [resolution.sighting(s) for s in scan.sightings]
+        resolved = resolution.sightings(scan.sightings)
     activities = [resolution.activity(a) for a in activities]
     errors = tuple(resolution.error(e) for e in scan.errors)
     read = resolution.sources(scan.sources, activities)

@@ -138,7 +138,8 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
     topology = Topology()
     sightings, activities = tuple(sightings), tuple(activities)
     telling = [s for s in sightings if s.event in identities]
-    own = list(dict.fromkeys([(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in sightings]))
+    shown = {(id(s.emitter), id(s.actor)): (s.emitter, s.actor) for s in sightings}  # most have them in common with others
+    own = list(dict.fromkeys([*((a.emitter, a.actor) for a in activities), *shown.values()]))
     numbered = _numbered(own)
     worlds = {w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000}
     groups = {w for w in worlds if w == max(worlds) and _only_groups([s for s in telling if s.fields.get("world") == w], numbered)}

@@ -189,6 +189,16 @@ class Reader {
         held_.clear();
     }
 
+    // Keep what the last lines show: no more come. A line that takes an answer is left.
+    void finish_all() {
+        for (Speaker &speaker : speakers) {
+            if (!speaker.said || !is_ready(speaker)) continue;
+            finish(speaker);
+            speaker.answer = 0;
+            speaker.bad = false;
+        }
+    }
+
     // ---- answers
 
     void answer_who(const Speaks &found) {
@@ -243,10 +253,10 @@ class Reader {
     void told() { speakers[speaks[who].speaker].bad = false; }  // that it was an error
 
     int remember(int64_t first_line) {
-        std::string shape = shaped(raw(speakers[speaks[who].speaker]), 0);
-        int id = errors_.find(shape);
+        shape(raw(speakers[speaks[who].speaker]), 0, error_);
+        int id = errors_.find(error_);
         if (id == NONE) {
-            id = errors_.add(shape);
+            id = errors_.add(error_);
             errors.resize(id + 1);
         }
         errors[id].first = first_line;
@@ -360,11 +370,28 @@ class Reader {
             add(*row, mark);
         }
         if (speaker.bad) {
-            int known = errors_.find(shaped(raw(speaker), 0));
-            if (known == NONE || errors[known].first >= speaker.number) return ERROR;
+            int known = known_error(speaker);
+            if (known == NONE) return ERROR;
             ++errors[known].count;
         }
         return END;
+    }
+
+    // Whether `finish` would stop for nothing.
+    bool is_ready(const Speaker &speaker) {
+        const std::vector<int> &places = answers_[speaker.answer];
+        for (unsigned i = speaker.next; i < places.size(); ++i) {
+            const Row *row = row_of(speaker, places[i]);
+            if (!row || !row->open) return false;
+        }
+        return !speaker.bad || known_error(speaker) != NONE;
+    }
+
+    // The kind of error that an emitter's last line is; NONE where that is not known, or the line is the first of it.
+    int known_error(const Speaker &speaker) {
+        shape(raw(speaker), 0, error_);
+        int id = errors_.find(error_);
+        return id == NONE || errors[id].first >= speaker.number ? NONE : id;
     }
 
     std::shared_ptr<const Mark> kept_copy(const Speaker &speaker) const {
@@ -493,7 +520,7 @@ class Reader {
             if (care && at >= body && !(block_[at] == '\r' && at + 2 == end)) return false;
             announced_ |= (flag & 4) != 0;
         }
-        if (announced_) shape_ = shaped(Text(block_ + body, end - body), forms.form());
+        if (announced_) shape(Text(block_ + body, end - body), forms.form(), shape_);
         return true;
     }
 
@@ -525,12 +552,11 @@ class Reader {
         return false;
     }
 
-    static std::string shaped(Text text, int form) {
-        std::string shape(text);
-        for (char &c : shape)
-            if (digit(c)) c = '0';
-        shape.append(reinterpret_cast<const char *>(&form), sizeof form);
-        return shape;
+    // A text with all its digits alike, and the number of a form behind it.
+    static void shape(Text text, int form, std::string &into) {
+        into.assign(text);
+        for (char &c : into) c = digit(c) ? '0' : c;  // without a branch: many bytes at once
+        into.append(reinterpret_cast<const char *>(&form), sizeof form);
     }
 
     bool is_own() const {
@@ -596,7 +622,7 @@ class Reader {
     bool seen_ = false, answered_ = false, full_ = false, timed_ = false;
     bool announced_ = false;
     std::vector<std::vector<int>> direct_;  // emitters by form and number
-    std::string who_key_, shape_;
+    std::string who_key_, shape_, error_;
     Second when_;
     Index whos_, whens_, minutes_, shapes_, errors_;
     std::vector<int> shown_;

@@ -114,6 +114,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         void resume(size_t, int64_t)
         int run(int64_t) except +
         void hold() except +
+        void finish_all() except +
         void answer_who(const Speaks &) except +
         void answer_when(const Second &, cbool) except +
         int new_answer(const vector[int] &) except +
@@ -355,20 +356,27 @@ cdef class Plain:
         places = self.answers[found.answer]
         return (raw, found.number, found.start, found.when.lo, found.when.hi, found.when.kind, places, found.bad)
 
-    def next(self):
-        cdef Speaker *found = &self.reader.speakers.at(self.speaker)
-        return self.answers[found.answer][found.next]
+    def closed(self):
+        """Return the events of the emitter's last line that have no open row, from the one to mark next on."""
+        cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
+        places = self.answers[speaker.answer][speaker.next:]
+        cdef Row *row
+        cdef set opened = set()
+        for number in speaker.rows:
+            row = &self.reader.rows.at(number)
+            if row.open:
+                opened.add(row.place)
+        return [place for place in places if place not in opened]
 
     def marked(self):
         """Say that the event was marked elsewhere."""
         self.reader.marked()
 
-    def open_row(self, int64_t room, int64_t most, int64_t elsewhere):
-        """Say what the row of the event to mark can take: further first ones, newest ones, and how many of these it has."""
+    def open_row(self, int place, int64_t room, int64_t most, int64_t elsewhere):
+        """Say what the row of an event of the emitter can take: further first ones, newest ones, and how many of these it has."""
         if most < 1:
             raise ValueError("a row has room")
         cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
-        cdef int place = self.next()
         cdef Row *row = NULL
         for number in range(speaker.rows.size()):
             if self.reader.rows.at(speaker.rows[number]).place == place:
@@ -385,6 +393,9 @@ cdef class Plain:
         number = self.reader.remember(first) if first >= 0 else NO
         self.reader.told()
         return number
+
+    def finish_all(self):
+        self.reader.finish_all()
 
     def settle(self, int speaker):
         cdef Speaker *found = &self.reader.speakers.at(speaker)

@@ -20,7 +20,7 @@ PROGRAM = compile_rules(RuleSet((RULE,), (DIED,)))
 
 def recorder(*lines: bytes) -> Recorder:
     """Return a recorder that took these lines of one file."""
-    one = Recorder(PROGRAM, "a.log", State(NO_HINTS, PROGRAM.lookups), lambda line: peel(line.data, NO_HINTS))
+    one = Recorder(PROGRAM, "a.log", State(NO_HINTS, PROGRAM.lookups), peel)
     start, taken = 0, []
     for number, data in enumerate(lines, 1):
         taken.append(PhysicalLine(number, start, start + len(data), data))
@@ -33,7 +33,7 @@ def test_a_record_is_seen_when_it_is_complete() -> None:
     """The last record stays open until it is finished; a copy of the state goes its own way."""
     one = recorder(b"2026-11-30 10:00:00 INFO rank 3 died", b"2026-11-30 10:00:01 INFO x", b"2026-11-30 10:00:02 INFO rank 4 died")
     assert [s.fields["r"] for s in one.scan(None).sightings] == [3]
-    twin = Recorder(PROGRAM, "a.log", copy.deepcopy(one.state), lambda line: peel(line.data, NO_HINTS))
+    twin = Recorder(PROGRAM, "a.log", copy.deepcopy(one.state), peel)
     twin.finish_all()
     assert [s.fields["r"] for s in twin.scan(None).sightings] == [3, 4]
     assert [s.fields["r"] for s in one.scan(None).sightings] == [3]

@@ -26,9 +26,9 @@ def test_sighting_is_of_whom_its_line_names() -> None:
     init = sighting("init", at("10:00:00"), source="a.log", rank=3, host="node-07", device="0000:41:00")
     agent = sighting("e", at("11:00:00"), source="k.log", actor=Actor(host="node-07"), kind="agent", rank=5)
     found = resolution([init, agent], [])
-    named = found.sighting(agent)
+    (named,) = found.sightings([agent])
     assert (named.actor.rank, named.actor.host, named.instant) == (5, "node-07", at("10:00:00"))
-    tagged = found.sighting(sighting("e", at("11:00:00"), source="b.log", actor=Actor(rank=3)))
+    (tagged,) = found.sightings([sighting("e", at("11:00:00"), source="b.log", actor=Actor(rank=3))])
     assert (tagged.actor, tagged.instant) == (ON_HOST, at("10:00:00"))
 
 
@@ -36,7 +36,7 @@ def test_job_of_the_caller_is_that_of_every_line_but_errors() -> None:
     """A job that the caller knows is the actor's job, whatever a line names."""
     found = resolution([], [], "job-9")
     line = sighting("e", at("10:00:00"), actor=Actor(rank=1, job="other"))
-    assert [found.sighting(line).actor.job, found.sighting(line).actor.job] == ["job-9", "job-9"]
+    assert [s.actor.job for s in found.sightings([line, line])] == ["job-9", "job-9"]
     assert found.activity(activity("a.log", [], actor=Actor(rank=1))).actor.job == "job-9"
     error = ErrorLine("t", Emitter("a.log"), 1, 0, 1, at("10:00:00"), Actor(rank=1), "text")
     assert found.error(error).actor.job is None

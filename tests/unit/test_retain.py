@@ -213,10 +213,14 @@ def test_errors_are_counted_by_their_shape() -> None:
 
 
 def test_a_shelf_says_what_it_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How much of each row and of all rows, as long as rows can still keep fewer."""
+    """How much of each row, which is begun where there is none, and of all rows, as long as rows can still keep fewer."""
     monkeypatch.setattr(retain, "PER_SOURCE", 10)
+    monkeypatch.setattr(retain, "LEAST_ROWS", 1)
+    monkeypatch.setattr(retain, "EVENT_ROWS", 1)
     shelf = Shelf({"e"})
-    assert shelf.room("e", "a") is None
+    assert shelf.room("e", "a") == (1, retain.PER_EMITTER - 1, 0)
+    assert shelf.room("e", "b") is None
+    assert not [*shelf]
     shelf.add(marked(1), "e", "a")
     assert shelf.room("e", "a") == (0, retain.PER_EMITTER - 1, 0)
     assert shelf.quota == 9
