@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 from denpex_rules import __version__
 
 _VERBS: Final = "denpex_rules.verbs"  # brings Typer
-_GARBAGE: Final = 200_000  # objects between two collections; a program alone is half as many, and none of them is garbage
+GARBAGE: Final = 1_000_000  # objects between two collections: neither a program nor a scan makes cycles
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words == ["--version"] and _told(f"rulecheck {__version__}\n"):
         sys.exit(0)
-    gc.set_threshold(_GARBAGE)
+    gc.set_threshold(GARBAGE)
     atexit.register(gc.freeze)  # a process that ends frees its memory at once: no last search for garbage
     sys.exit(import_module(_VERBS).run(words))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
@@ -10,6 +11,7 @@ import typer
 
 from denpex_rules.errors import UsageError
 
+GARBAGE: Final = 50_000  # objects between two collections: a server runs for long
 _SERVER: Final = "denpex_rules.server"  # brings what only the extra `lsp` installs
 
 app: Final = typer.Typer(rich_markup_mode=None)
@@ -25,4 +27,5 @@ def lsp() -> None:
     """Serve an editor over standard input and output, by the Language Server Protocol. Editors start it, nobody else."""
     if find_spec("pygls") is None:
         raise UsageError("the language server needs pygls: pip install 'denpex-rules[lsp]'")
+    gc.set_threshold(GARBAGE)
     import_module(_SERVER).server.start_io()

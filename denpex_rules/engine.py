@@ -83,7 +83,8 @@ def matches(scan: Scan, program: Program, options: Options = DEFAULT) -> tuple[M
 
 def scan(paths: Iterable[str | PathLike[str]], program: Program, options: Options = DEFAULT) -> Report:
     """Read files and folders and return the report. Raises UsageError for a path that does not exist."""
-    return correlate(sight(paths, program, options), program, options)
+    with kept_waiting():
+        return correlate(sight(paths, program, options), program, options)
 
 
 def scan_bytes(logs: Mapping[str, bytes], program: Program, options: Options = DEFAULT) -> Report:

@@ -1,7 +1,7 @@
 """The collector of reference cycles, slowed down while much is kept.
 
-What a scan keeps are hundreds of thousands of small objects without cycles. The interpreter looks through all of them again and
-again, which takes a third of the time of a large scan and finds nothing.
+What a scan keeps are hundreds of thousands of small objects, and nothing of it refers to itself: all is freed when it is not needed
+any more. The interpreter looks through it again and again, which takes a third of the time of a large scan and finds nothing.
 """
 
 from __future__ import annotations

@@ -373,10 +373,13 @@ class Native:
         self._state.runs += speaker.presence.recount()
 
     def _settle_rows(self, number: int, rows: list[tuple[Any, ...]]) -> None:
+        shelf, events, label, marked = self._state.shelf, self._matcher.events, self._labels[number], self._marked
+        known, span = None, UNKNOWN
         for place, dropped, lo, hi, kind, mixed, marks in rows:
-            span = Instant(lo, hi, *self._kinds[kind]) if dropped else UNKNOWN
-            more = More([*map(self._marked, marks)], dropped, span, not mixed)
-            self._state.shelf.extend(more, self._matcher.events[place].id, self._labels[number])
+            if dropped and (lo, hi, kind) != known:  # events that come together were dropped together
+                known, span = (lo, hi, kind), Instant(lo, hi, *self._kinds[kind])
+            more = More([marked(mark) for mark in marks], dropped, span if dropped else UNKNOWN, not mixed)
+            shelf.extend(more, events[place].id, label)
 
     def _marked(self, told: tuple[Any, ...]) -> Marked:
         """Return a line that compiled code tells of; one object for all events of a line, as long as these come in turn."""

@@ -22,6 +22,9 @@ from denpex_rules.topology import Topology, subject_of
 COLLECTED: Final[frozenset[Kind]] = frozenset({"rank", "agent"})
 
 
+Stream = tuple[str, str | None]  # a source and a label in it; None: of any emitter
+
+
 class Resolution:
     """Resolves one collection.
 
@@ -71,11 +74,6 @@ class Resolution:
         runs = tuple((i.lo, i.hi) for i in at)
         return evolve(activity, actor=actor, runs=runs, frame=self.instant(frame, source, actor.host))
 
-    def sources(self, sources: Iterable[SourceCoverage], activities: Iterable[Activity]) -> list[SourceCoverage]:
-        """Return coverage with the instants of what was dropped on the common axis; `activities` are resolved already."""
-        hosts = {(a.emitter.source, a.emitter.label): a.actor.host for a in activities}
-        return [evolve(s, dropped=tuple(self._dropped(s.source, d, hosts) for d in s.dropped)) if s.dropped else s for s in sources]
-
     def instant(self, instant: Instant, source: str, host: str | None) -> Instant:
         """Return an instant that stands in a source and was printed on a host on the common axis."""
         key = instant, source, host
@@ -83,10 +81,6 @@ class Resolution:
         if found is None:
             found = self._instants[key] = self._resolver.resolve(instant, source, host)
         return found
-
-    def _dropped(self, source: str, dropped: Dropped, hosts: Mapping[tuple[str, str], str | None]) -> Dropped:
-        host = hosts.get((source, dropped.label or ""))
-        return Dropped(dropped.event, dropped.label, dropped.count, self.instant(dropped.instant, source, host))
 
     def _printer(self, emitter: Emitter, actor: Actor) -> tuple[Actor, Actor]:
         """Return who printed lines of an emitter that show this actor, and whom they are about where they name nobody."""
@@ -105,6 +99,36 @@ class Resolution:
             found = self._topology.resolve(actor, emitter)
             found = self._subjects[key] = found if self._job is None else evolve(found, job=self._job)
         return found
+
+
+class Losses:
+    """What was dropped of a collection, with its instants on the common axis: those of an event when it is asked for."""
+
+    def __init__(
+        self, sources: Iterable[SourceCoverage] = (), activities: Iterable[Activity] = (), resolution: Resolution | None = None
+    ) -> None:
+        """Take what the sources dropped; without a `resolution` its instants, like those of `activities`, are resolved already."""
+        self._resolution = resolution
+        self._hosts = {(a.emitter.source, a.emitter.label): a.actor.host for a in activities}
+        self._dropped: dict[str, list[tuple[str, Dropped]]] = defaultdict(list)
+        for source in sources:
+            for dropped in source.dropped:
+                self._dropped[dropped.event].append((source.source, dropped))
+        self._found: dict[str, dict[Stream, list[Instant]]] = {}
+
+    def of(self, event: str) -> Mapping[Stream, Sequence[Instant]]:
+        """Return what the dropped sightings of an event lie in, by their emitters."""
+        found = self._found.get(event)
+        if found is None:
+            found = self._found[event] = defaultdict(list)
+            for source, dropped in self._dropped.get(event, ()):
+                found[source, dropped.label].append(self._instant(source, dropped))
+        return found
+
+    def _instant(self, source: str, dropped: Dropped) -> Instant:
+        if self._resolution is None:
+            return dropped.instant
+        return self._resolution.instant(dropped.instant, source, self._hosts.get((source, dropped.label or "")))
 
 
 def in_attempts(sightings: Sequence[Sighting]) -> Sequence[Sighting]:

@@ -119,7 +119,10 @@ class Lost:
     @property
     def span(self) -> Instant:
         """What all of it lies in."""
-        return self._one.bounded(self._lo, self._hi) if self._one.known else UNKNOWN
+        one = self._one
+        if not one.known:
+            return UNKNOWN
+        return one if one.lo == self._lo and one.hi == self._hi else one.bounded(self._lo, self._hi)
 
     def add(self, kept: Found) -> None:
         """Count one."""
@@ -208,14 +211,16 @@ class Row:
 
     def extend(self, more: More) -> int:
         """Add marked lines that were collected elsewhere, as `add` of each would. Returns by how many the row grew."""
-        before, first = len(self), self._room - len(self._first)
+        first, newest = self._first, self._newest
+        before, room = len(first) + len(newest), self._room - len(first)
         if more.dropped:  # what was kept here is older
-            self._drop(len(self._newest))
+            self._drop(len(newest))
             self._losses().extend(more)
-        self._first += more.marks[:first]
-        self._newest += more.marks[first:]
-        self._drop(len(self._newest) - self._most)
-        return len(self) - before
+        first += more.marks[:room]
+        newest += more.marks[room:]
+        if len(newest) > self._most:
+            self._drop(len(newest) - self._most)
+        return len(first) + len(newest) - before
 
     def _drop(self, count: int) -> None:
         """Drop the oldest of the newest ones."""

@@ -18,7 +18,7 @@ from denpex_rules import topology as who
 from denpex_rules import uptime
 from denpex_rules.calendar import EVEN, Calendar, ClockKey, Clocks
 from denpex_rules.clock import MAX, MIN, SECOND, Frame, Instant, Order, format_time, order
-from denpex_rules.resolution import COLLECTED, Resolution, in_attempts
+from denpex_rules.resolution import COLLECTED, Losses, Resolution, in_attempts
 from denpex_rules.rule import Kind
 from denpex_rules.series import Series, series
 from denpex_rules.sighting import Activity, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
@@ -102,6 +102,7 @@ class Timeline:
     until: int | None = None  # ns UTC up to which every source was read, when the caller knows it
     errors: tuple[ErrorLine, ...] = ()
     clocks: Clocks = EVEN
+    losses: Losses = Factory(Losses)
     _series: Series = Factory(lambda: Series({}))
 
     @cached_property
@@ -282,20 +283,9 @@ class Timeline:
             return False
         if not source.dropped:
             return True
-        drops = self._drops.get(event)
-        if drops is None:
-            return False
+        drops = self.losses.of(event)
         spans = (span for label in (None, emitter.label) for span in drops.get((emitter.source, label), ()))
         return any(self._may_touch(span, lo, hi, frame) for span in spans)
-
-    @cached_property
-    def _drops(self) -> Mapping[str, Mapping[tuple[str, str | None], list[Instant]]]:
-        """The spans of what was dropped, by event, and there by source and label."""
-        table: dict[str, dict[tuple[str, str | None], list[Instant]]] = defaultdict(lambda: defaultdict(list))
-        for source in self.sources.values():
-            for one in source.dropped:
-                table[one.event][source.source, one.label].append(one.instant)
-        return table
 
     def _may_touch(self, span: Instant, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
         if frame is None or not span.known or not span.comparable(frame):
@@ -368,11 +358,11 @@ def build(
         resolved = resolution.sightings(scan.sightings)
     activities = [resolution.activity(a) for a in activities]
     errors = tuple(resolution.error(e) for e in scan.errors)
-    read = resolution.sources(scan.sources, activities)
+    losses = Losses(scan.sources, activities, resolution)
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()), *calendar.clocks.notes)
     presences = map(presence_of, activities)
-    made = assemble(topology, skew, in_attempts(resolved), presences, read, notes=notes, assumed=resolver.assumed)
-    return evolve(made, until=until, errors=errors, clocks=calendar.clocks)
+    made = assemble(topology, skew, in_attempts(resolved), presences, scan.sources, notes=notes, assumed=resolver.assumed)
+    return evolve(made, until=until, errors=errors, clocks=calendar.clocks, losses=losses)
 
 
 def assemble(
@@ -388,7 +378,7 @@ def assemble(
     """Return the timeline of sightings and presences whose clocks and actors are resolved already."""
     by_source = {s.source: s for s in sorted(sources, key=lambda s: s.source)}
     placed = tuple(sorted(presences, key=lambda p: (p.activity.emitter.source, p.activity.emitter.label)))
-    return Timeline(topology, skew, placed, by_source, notes, assumed, series=series(sightings))
+    return Timeline(topology, skew, placed, by_source, notes, assumed, losses=Losses(by_source.values()), series=series(sightings))
 
 
 def presence_of(activity: Activity) -> Presence:

@@ -6,6 +6,7 @@ built before the clock starts.
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import resource
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import ahocorasick
 from attrs import evolve
 
-from denpex_rules import engine, formats
+from denpex_rules import cli, engine, formats
 from denpex_rules.backend import Hyperscan
 from denpex_rules.program import Program, load_program
 from denpex_rules.record import NO_HINTS
@@ -32,7 +33,8 @@ Answer = dict[str, Any]
 
 
 def scan(program: Program, asked: Answer) -> Answer:
-    """Read logs and write the report, as `rulecheck scan` does."""
+    """Read logs and write the report, as `rulecheck scan` does: with its collector of garbage too."""
+    gc.set_threshold(cli.GARBAGE)
     program.matcher.backend.hits(b"ready")
     with Clock() as clock:
         sighted = engine.sight([asked["logs"]], program, jobs=asked.get("jobs", 1))
