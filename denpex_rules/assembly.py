@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 from bisect import bisect_right
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
 
@@ -50,19 +49,11 @@ class Whole:
         self.pieces = pieces
         severities = [p.line.severity for p in pieces if p.line.severity is not None]
         self.severity: LogSeverity | None = max(severities, key=SEVERITIES.index, default=None)
+        self.text = pieces[0].text if len(pieces) == 1 else b"\n".join(p.text for p in pieces)  # the lines, joined by newlines
+        self.starts = [0, *accumulate(len(p.text) + 1 for p in pieces[:-1])]  # where each line begins in the text
         self._shown: dict[tuple[int, int], str] = {}
 
-    @cached_property
-    def text(self) -> bytes:
-        """The lines, joined by newlines."""
-        return b"\n".join(p.text for p in self.pieces)
-
-    @cached_property
-    def starts(self) -> list[int]:
-        """Where each line begins in the text."""
-        return [0, *accumulate(len(p.text) + 1 for p in self.pieces[:-1])]
-
-    @cached_property
+    @property
     def is_brief(self) -> bool:
         """Whether it is one line that is shown alike wherever in it a match stands."""
         return len(self.text) <= _NEAR and _NEWLINE not in self.text

@@ -15,7 +15,7 @@ from attrs import Factory, define, evolve, frozen
 
 from denpex_rules.clock import DAY, HOUR, MAX, MIN, SECOND, Clock, Instant, from_datetime
 from denpex_rules.errors import UsageError
-from denpex_rules.sighting import Scan
+from denpex_rules.sighting import Scan, by_line
 from denpex_rules.uptime import Origin
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,8 +71,7 @@ class Calendar:
 
     def resolver(self, scan: Scan) -> Resolver:
         """Return a resolver for one collection. Raises UsageError when the zone is unknown."""
-        shown = {(id(s.instant), id(s.emitter)): (s.instant, s.emitter.source) for s in scan.sightings}
-        instants = set(shown.values())
+        instants = {(s.instant, s.emitter.source) for s in by_line(scan.sightings)}
         instants |= {(a.frame, a.emitter.source) for c in scan.sources for a in c.activities if a.runs}
         dated = [i.hi if i.hi < MAX else i.lo for i, _ in instants if i.year and i.clock in {"wall", "local"} and i.known]
         modified = {c.source: c.mtime for c in scan.sources if c.mtime is not None}

@@ -154,7 +154,7 @@ class Forms:
 
     def _look_up_who(self, who: Who, row: Row) -> None:
         line = self._peel(row[0][:-1])
-        self.plains[who] = evolve(line, text=b"")
+        self.plains[who] = line.without_text()
         if not row[0] or not body_of(row[0][:-1], line):
             self._odd.add(who)
 

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from attrs import evolve
-
 from denpex_rules.activity import Frame, Runs
 from denpex_rules.assembly import Speaker
 from denpex_rules.care import FIRST, GLUED, NEVER, OWN
@@ -82,6 +80,7 @@ class Native:
         self._module = compiled_module()
         self._prefixes: list[Prefix] = []
         self._block = b""
+        self._last: tuple[int, Line] | None = None  # the line that was asked about last, by where it begins
         self._forget()
 
     def _forget(self) -> None:
@@ -126,7 +125,7 @@ class Native:
             self._read(block[start:behind])
             start = behind
             self._renew()
-        self._block, plain, splitter = block, self._plain, self._state.splitter
+        self._block, self._last, plain, splitter = block, None, self._plain, self._state.splitter
         plain.begin(block, start, end, splitter.lines + 1, splitter.bytes - start)
         self._matcher.tell(memoryview(block)[start:end], plain)
         while start < end:
@@ -183,20 +182,26 @@ class Native:
             self._plain.forget_shapes()
 
     @property
-    def _line(self) -> bytes:
+    def _raw(self) -> bytes:
         return self._block[self._plain.start : self._plain.end - 1]
+
+    def _line(self) -> Line:
+        """Return the line that is asked about; it may be asked about several times."""
+        start = self._plain.start
+        if self._last is None or self._last[0] != start:
+            self._last = start, self._recorder.peel(self._raw)
+        return self._last[1]
 
     # ---- answers
 
     def _answer_who(self) -> None:
-        raw = self._line
-        line = self._recorder.peel(raw)
+        raw, line = self._raw, self._line()
         label = self._recorder.label(line)
         speaker = _NOBODY
         if self._forms.is_plain(raw, line) and not self._state.crowds(label):
             speaker = self._speaker(label)
         self._plain.answer_who(speaker, self._frame(line.instant), line.severity in _ERRORS)
-        self._whos.append(evolve(line, text=b""))
+        self._whos.append(line.without_text())
 
     def _speaker(self, label: str) -> int:
         found = self._places.get(label)
@@ -210,7 +215,7 @@ class Native:
         return self._frames.setdefault(instant.frame, len(self._frames))
 
     def _answer_when(self) -> None:
-        instant = self._recorder.peel(self._line).instant
+        instant = self._line().instant
         second = whole_seconds(instant)
         kind = (second.clock, second.domain, second.year)
         if kind not in self._kinds:
@@ -222,8 +227,8 @@ class Native:
         numbers = plain.literals()
         places = {place for number in numbers for place in matcher.announcements[number]}
         message = self._block[plain.body : plain.end]
-        answer = self._screen.answer(plain.form, self._line, message, places)
-        plain.answer(answer, self._screen.is_general(self._line, message, places))
+        answer = self._screen.answer(plain.form, self._raw, message, places)
+        plain.answer(answer, self._screen.is_general(self._raw, message, places))
 
     def _wake(self) -> None:
         """Finish what an emitter said before, so that its plain lines can go on."""
@@ -237,7 +242,7 @@ class Native:
             self._recorder.hand_over()
         self._recorder.finish(speaker)
         if speaker.waits:
-            speaker.when(self._recorder.peel(self._line).instant)
+            speaker.when(self._line().instant)
             if speaker.waits:  # for a stamp of another clock
                 plain.read()
                 return

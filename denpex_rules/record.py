@@ -78,3 +78,19 @@ class Line:
     layout: tuple[str, ...] = ()
     partial: bool = False
     body: int = field(default=0, eq=False)
+
+    def without_text(self) -> Line:
+        """Return what the line tells beside its text."""
+        return Line(
+            b"",
+            self.label,
+            self.actor,
+            self.instant,
+            self.severity,
+            self.kind,
+            self.head,
+            self.repeats,
+            self.layout,
+            self.partial,
+            self.body,
+        )

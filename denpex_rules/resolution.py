@@ -72,7 +72,7 @@ class Resolution:
         actor, source, frame = self._subject(activity.emitter, activity.actor), activity.emitter.source, activity.frame
         at = [self._resolver.resolve(frame.bounded(lo, hi), source, actor.host) for lo, hi in activity.runs]
         runs = tuple((i.lo, i.hi) for i in at)
-        return evolve(activity, actor=actor, runs=runs, frame=self.instant(frame, source, actor.host))
+        return activity.placed(self.instant(frame, source, actor.host), actor, runs)
 
     def instant(self, instant: Instant, source: str, host: str | None) -> Instant:
         """Return an instant that stands in a source and was printed on a host on the common axis."""

@@ -9,10 +9,10 @@ from 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.rule import Kind, LogSeverity
@@ -81,13 +81,9 @@ class Emitter:
     label: str = ""
 
 
-@frozen
-class Sighting:
-    """One event seen in one record.
-
-    `ordinal` orders sightings of one emitter: the number of the record's first line. `text` is the record's matching line with
-    wrappers peeled, as text for display (invalid bytes escaped), at most TEXT_LIMIT characters.
-    """
+@define
+class _Draft:
+    """A sighting that is being made: to set the parts of what can't be changed takes several times as long, and there are many."""
 
     event: str
     emitter: Emitter
@@ -101,6 +97,15 @@ class Sighting:
     kind: Kind | None = None
     severity: LogSeverity | None = None
     text: str = ""
+
+
+@frozen
+class Sighting(_Draft):
+    """One event seen in one record.
+
+    `ordinal` orders sightings of one emitter: the number of the record's first line. `text` is the record's matching line with
+    wrappers peeled, as text for display (invalid bytes escaped), at most TEXT_LIMIT characters.
+    """
 
     @property
     def source(self) -> str:
@@ -117,37 +122,57 @@ class Sighting:
 
     def beside(self, event: str, fields: Mapping[str, Value], text: str) -> Sighting:
         """Return the sighting of another event in the same line."""
-        return Sighting(
-            event,
-            self.emitter,
-            self.ordinal,
-            self.line,
-            self.start,
-            self.end,
-            self.instant,
-            self.actor,
-            fields,
-            self.kind,
-            self.severity,
-            text,
+        return _finished(
+            _Draft(
+                event,
+                self.emitter,
+                self.ordinal,
+                self.line,
+                self.start,
+                self.end,
+                self.instant,
+                self.actor,
+                fields,
+                self.kind,
+                self.severity,
+                text,
+            )
         )
 
     def placed(self, instant: Instant, actor: Actor) -> Sighting:
         """Return the sighting with another instant and actor."""
-        return Sighting(
-            self.event,
-            self.emitter,
-            self.ordinal,
-            self.line,
-            self.start,
-            self.end,
-            instant,
-            actor,
-            self.fields,
-            self.kind,
-            self.severity,
-            self.text,
+        return _finished(
+            _Draft(
+                self.event,
+                self.emitter,
+                self.ordinal,
+                self.line,
+                self.start,
+                self.end,
+                instant,
+                actor,
+                self.fields,
+                self.kind,
+                self.severity,
+                self.text,
+            )
         )
+
+
+def _finished(draft: _Draft) -> Sighting:
+    draft.__class__ = Sighting
+    return draft  # type: ignore[return-value]  # it is one now
+
+
+def by_line(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Yield one of those that stand together and are known to have emitter, actor and instant in common: most often of one line."""
+    emitter: Emitter | None = None
+    actor: Actor | None = None
+    instant: Instant | None = None
+    for sighting in sightings:
+        if sighting.actor is not actor or sighting.instant is not instant or sighting.emitter is not emitter:
+            emitter, actor, instant = sighting.emitter, sighting.actor, sighting.instant
+            yield sighting
 
 
 TEXT_LIMIT: Final = 1000
@@ -170,6 +195,10 @@ class Activity:
     floor: int
     runs: tuple[tuple[int, int], ...] = ()
     frame: Instant = UNKNOWN
+
+    def placed(self, frame: Instant, actor: Actor, runs: tuple[tuple[int, int], ...]) -> Activity:
+        """Return the activity with another frame, actor and runs."""
+        return Activity(self.emitter, actor, self.kind, self.lines, self.untimed, self.floor, runs, frame)
 
 
 MAX_RUNS: Final = 4096

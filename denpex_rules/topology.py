@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import Factory, define, evolve, frozen
 
 from denpex_rules.rule import Kind
-from denpex_rules.sighting import NOBODY, Activity, Actor, Emitter, Sighting
+from denpex_rules.sighting import NOBODY, Activity, Actor, Emitter, Sighting, by_line
 from denpex_rules.values import Value
 
 Space = str  # the set of processes of one agent: within it a local rank names one process
@@ -138,8 +138,7 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
     topology = Topology()
     sightings, activities = tuple(sightings), tuple(activities)
     telling = [s for s in sightings if s.event in identities]
-    shown = {(id(s.emitter), id(s.actor)): (s.emitter, s.actor) for s in sightings}  # most have them in common with others
-    own = list(dict.fromkeys([*((a.emitter, a.actor) for a in activities), *shown.values()]))
+    own = list(dict.fromkeys([(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in by_line(sightings)]))
     numbered = _numbered(own)
     worlds = {w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000}
     groups = {w for w in worlds if w == max(worlds) and _only_groups([s for s in telling if s.fields.get("world") == w], numbered)}
