@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import evolve
@@ -23,6 +23,7 @@ COLLECTED: Final[frozenset[Kind]] = frozenset({"rank", "agent"})
 
 
 Stream = tuple[str, str | None]  # a source and a label in it; None: of any emitter
+Place = Callable[[str, Dropped], Instant]
 
 
 class Resolution:
@@ -74,6 +75,11 @@ class Resolution:
         runs = tuple((i.lo, i.hi) for i in at)
         return activity.placed(self.instant(frame, source, actor.host), actor, runs)
 
+    def losses(self, activities: Iterable[Activity]) -> Place:
+        """Return what puts the instants of what was dropped on the common axis; `activities` are resolved already."""
+        hosts = {(a.emitter.source, a.emitter.label): a.actor.host for a in activities}
+        return lambda source, lost: self.instant(lost.instant, source, hosts.get((source, lost.label or "")))
+
     def instant(self, instant: Instant, source: str, host: str | None) -> Instant:
         """Return an instant that stands in a source and was printed on a host on the common axis."""
         key = instant, source, host
@@ -104,12 +110,9 @@ class Resolution:
 class Losses:
     """What was dropped of a collection, with its instants on the common axis: those of an event when it is asked for."""
 
-    def __init__(
-        self, sources: Iterable[SourceCoverage] = (), activities: Iterable[Activity] = (), resolution: Resolution | None = None
-    ) -> None:
-        """Take what the sources dropped; without a `resolution` its instants, like those of `activities`, are resolved already."""
-        self._resolution = resolution
-        self._hosts = {(a.emitter.source, a.emitter.label): a.actor.host for a in activities}
+    def __init__(self, sources: Iterable[SourceCoverage], place: Place) -> None:
+        """Take what the sources dropped; `place` puts an instant on the common axis."""
+        self._place = place
         self._dropped: dict[str, list[tuple[str, Dropped]]] = defaultdict(list)
         for source in sources:
             for dropped in source.dropped:
@@ -122,13 +125,14 @@ class Losses:
         if found is None:
             found = self._found[event] = defaultdict(list)
             for source, dropped in self._dropped.get(event, ()):
-                found[source, dropped.label].append(self._instant(source, dropped))
+                found[source, dropped.label].append(self._place(source, dropped))
         return found
 
-    def _instant(self, source: str, dropped: Dropped) -> Instant:
-        if self._resolution is None:
-            return dropped.instant
-        return self._resolution.instant(dropped.instant, source, self._hosts.get((source, dropped.label or "")))
+
+def as_it_is(source: str, dropped: Dropped) -> Instant:
+    """Return the instant of what was dropped, where it is on the common axis already."""
+    del source
+    return dropped.instant
 
 
 def in_attempts(sightings: Sequence[Sighting]) -> Sequence[Sighting]:

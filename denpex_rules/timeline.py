@@ -18,7 +18,7 @@ from denpex_rules import topology as who
 from denpex_rules import uptime
 from denpex_rules.calendar import EVEN, Calendar, ClockKey, Clocks
 from denpex_rules.clock import MAX, MIN, SECOND, Frame, Instant, Order, format_time, order
-from denpex_rules.resolution import COLLECTED, Losses, Resolution, in_attempts
+from denpex_rules.resolution import COLLECTED, Losses, Place, Resolution, as_it_is, in_attempts
 from denpex_rules.rule import Kind
 from denpex_rules.series import Series, series
 from denpex_rules.sighting import Activity, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
@@ -102,7 +102,7 @@ class Timeline:
     until: int | None = None  # ns UTC up to which every source was read, when the caller knows it
     errors: tuple[ErrorLine, ...] = ()
     clocks: Clocks = EVEN
-    losses: Losses = Factory(Losses)
+    _lost_at: Place = as_it_is
     _series: Series = Factory(lambda: Series({}))
 
     @cached_property
@@ -283,9 +283,13 @@ class Timeline:
             return False
         if not source.dropped:
             return True
-        drops = self.losses.of(event)
+        drops = self._losses.of(event)
         spans = (span for label in (None, emitter.label) for span in drops.get((emitter.source, label), ()))
         return any(self._may_touch(span, lo, hi, frame) for span in spans)
+
+    @cached_property
+    def _losses(self) -> Losses:
+        return Losses(self.sources.values(), self._lost_at)
 
     def _may_touch(self, span: Instant, lo: int | None, hi: int | None, frame: Instant | None) -> bool:
         if frame is None or not span.known or not span.comparable(frame):
@@ -358,11 +362,10 @@ def build(
         resolved = resolution.sightings(scan.sightings)
     activities = [resolution.activity(a) for a in activities]
     errors = tuple(resolution.error(e) for e in scan.errors)
-    losses = Losses(scan.sources, activities, resolution)
     notes = (*resolver.notes, *(c.text() for c in topology.conflicts()), *calendar.clocks.notes)
     presences = map(presence_of, activities)
     made = assemble(topology, skew, in_attempts(resolved), presences, scan.sources, notes=notes, assumed=resolver.assumed)
-    return evolve(made, until=until, errors=errors, clocks=calendar.clocks, losses=losses)
+    return evolve(made, until=until, errors=errors, clocks=calendar.clocks, lost_at=resolution.losses(activities))
 
 
 def assemble(
@@ -378,7 +381,7 @@ def assemble(
     """Return the timeline of sightings and presences whose clocks and actors are resolved already."""
     by_source = {s.source: s for s in sorted(sources, key=lambda s: s.source)}
     placed = tuple(sorted(presences, key=lambda p: (p.activity.emitter.source, p.activity.emitter.label)))
-    return Timeline(topology, skew, placed, by_source, notes, assumed, losses=Losses(by_source.values()), series=series(sightings))
+    return Timeline(topology, skew, placed, by_source, notes, assumed, series=series(sightings))
 
 
 def presence_of(activity: Activity) -> Presence:

@@ -6,7 +6,7 @@ from making import activity, at, sighting
 
 from denpex_rules.calendar import Calendar
 from denpex_rules.clock import HOUR
-from denpex_rules.resolution import Resolution, in_attempts
+from denpex_rules.resolution import Losses, Resolution, in_attempts
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import Activity, Actor, Dropped, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
 from denpex_rules.topology import build
@@ -50,8 +50,9 @@ def test_runs_and_drops_move_with_their_host() -> None:
     moved = found.activity(spoke)
     assert moved.runs == ((at("10:00:00").lo, at("10:00:05").lo),)
     assert moved.frame == at("10:00:00", "10:00:05")
-    (source,) = found.sources([SourceCoverage("a.log", evicted=4, dropped=lost)], [moved])
-    assert [d.instant for d in source.dropped] == [at("10:00:00"), at("11:00:00")]
+    losses = Losses([SourceCoverage("a.log", evicted=4, dropped=lost)], found.losses([moved]))
+    assert losses.of("e") == {("a.log", "r3"): [at("10:00:00")], ("a.log", None): [at("11:00:00")]}
+    assert not losses.of("other")
 
 
 def test_attempts_are_counted_from_restarts() -> None:
