@@ -292,14 +292,12 @@ class Native:
         """Open the rows of the events that an emitter's last line shows; an event that can't have one is marked here."""
         plain, number, shelf, events = self._plain, self._plain.speaker, self._state.shelf, self._matcher.events
         label, places = self._labels[number], plain.closed()
-        for place in places:
-            room = shelf.room(events[place].id, label)
-            if room is not None:
-                plain.open_row(place, *room)
-            elif place == places[0]:
-                shelf.add(self._marked(plain.last(number)), events[place].id, label)
-                plain.marked()
-                return
+        rooms = shelf.rooms([events[place].id for place in places], label)
+        if rooms:
+            plain.open_rows(places[: len(rooms)], rooms)
+        else:
+            shelf.add(self._marked(plain.last(number)), events[places[0]].id, label)
+            plain.marked()
 
     def _error(self) -> None:
         plain, number = self._plain, self._plain.speaker
@@ -379,12 +377,10 @@ class Native:
 
     def _settle_rows(self, number: int, rows: list[tuple[Any, ...]]) -> None:
         shelf, events, label, marked = self._state.shelf, self._matcher.events, self._labels[number], self._marked
-        known, span = None, UNKNOWN
-        for place, dropped, lo, hi, kind, mixed, marks in rows:
-            if dropped and (lo, hi, kind) != known:  # events that come together were dropped together
-                known, span = (lo, hi, kind), Instant(lo, hi, *self._kinds[kind])
-            more = More([marked(mark) for mark in marks], dropped, span if dropped else UNKNOWN, not mixed)
-            shelf.extend(more, events[place].id, label)
+        for places, dropped, lo, hi, kind, mixed, marks in rows:
+            span = Instant(lo, hi, *self._kinds[kind]) if dropped else UNKNOWN
+            more = More([marked(mark) for mark in marks], dropped, span, not mixed)
+            shelf.extend(more, [events[place].id for place in places], label)
 
     def _marked(self, told: tuple[Any, ...]) -> Marked:
         """Return a line that compiled code tells of; one object for all events of a line, as long as these come in turn."""

@@ -118,8 +118,8 @@ class Recorder:
             if line is None:
                 line = marked[kept.number] = kept, label, []
             line[2].append(place[event])
-        for line in marked.values():
-            found += self._resolved(*line)
+        for number in sorted(marked):  # what is remembered of one line, its stamp say, is still known at the next
+            found += self._resolved(*marked[number])
         found.sort(key=lambda s: s.line * events + place[s.event])  # stable: occurrences on one line keep their order
         errors = sorted(self.state.errors, key=lambda e: e.line)
         return Scan(tuple(found), (self._coverage(mtime),), tuple(errors))

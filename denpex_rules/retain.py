@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, TypeVar
 
@@ -273,11 +273,12 @@ class Shelf:
             row = self._rows[key] = Row(self.limit, lookup=event in self._lookups)
         return row
 
-    def extend(self, more: More, event: str, label: str) -> None:
-        """Add marked lines of an event and emitter that has a row, as `add` of each would."""
-        self.kept += self._rows[event, label].extend(more)
-        if self.kept > PER_SOURCE:
-            self._tighten()
+    def extend(self, more: More, events: Iterable[str], label: str) -> None:
+        """Add marked lines of some events and an emitter that have rows, as `add` of each would."""
+        for event in events:
+            self.kept += self._rows[event, label].extend(more)
+            if self.kept > PER_SOURCE:
+                self._tighten()
 
     def _tighten(self) -> None:
         """Halve what each row may keep until all of them fit."""
@@ -287,10 +288,15 @@ class Shelf:
                 limit //= 2
             self.shrink(limit)
 
-    def room(self, event: str, label: str) -> tuple[int, int, int] | None:
-        """Return what the row of an event and emitter can take, as `Row.room`; None where it can't have one."""
-        row = self._row(event, label)
-        return row.room if row is not None else None
+    def rooms(self, events: Iterable[str], label: str) -> list[tuple[int, int, int]]:
+        """Return what the rows of events and an emitter can take, as `Row.room`, up to the first that can't have one."""
+        found = []
+        for event in events:
+            row = self._row(event, label)
+            if row is None:
+                break
+            found.append(row.room)
+        return found
 
     @property
     def quota(self) -> int:

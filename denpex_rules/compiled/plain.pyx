@@ -372,21 +372,28 @@ cdef class Plain:
         """Say that the event was marked elsewhere."""
         self.reader.marked()
 
-    def open_row(self, int place, int64_t room, int64_t most, int64_t elsewhere):
-        """Say what the row of an event of the emitter can take: further first ones, newest ones, and how many of these it has."""
-        if most < 1:
-            raise ValueError("a row has room")
-        cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
-        cdef Row *row = NULL
-        for number in range(speaker.rows.size()):
-            if self.reader.rows.at(speaker.rows[number]).place == place:
-                row = &self.reader.rows.at(speaker.rows[number])
-        if row == NULL:
-            speaker.rows.push_back(<int>self.reader.rows.size())
-            self.reader.rows.push_back(Row())
-            row = &self.reader.rows.back()
-            row.speaker, row.place = self.speaker, place
-        row.open, row.room, row.most, row.elsewhere = True, room, most, elsewhere
+    def open_rows(self, list places, list rooms):
+        """Say what the rows of events of the emitter can take: further first ones, newest ones, and how many of these each has."""
+        cdef int speaker = self.speaker
+        cdef int place
+        cdef Row *row
+        for place, (room, most, elsewhere) in zip(places, rooms, strict=True):
+            if most < 1:
+                raise ValueError("a row has room")
+            row = self.row_of(speaker, place)
+            row.open, row.room, row.most, row.elsewhere = True, room, most, elsewhere
+
+    cdef Row *row_of(self, int speaker, int place) except NULL:
+        cdef Row *row
+        for number in self.reader.speakers.at(speaker).rows:
+            row = &self.reader.rows.at(number)
+            if row.place == place:
+                return row
+        self.reader.speakers.at(speaker).rows.push_back(<int>self.reader.rows.size())
+        self.reader.rows.push_back(Row())
+        row = &self.reader.rows.back()
+        row.speaker, row.place = speaker, place
+        return row
 
     def told(self, int64_t first):
         """Say that the error was counted elsewhere, and the line of the first of its kind; -1: ask again."""
@@ -421,20 +428,61 @@ cdef class Plain:
         return told
 
     def rows(self, int speaker):
-        """Return (place, dropped, lo, hi, kind, mixed, marks) of each row that grew, and forget them."""
+        """Return (places, dropped, lo, hi, kind, mixed, marks) of the rows that grew, those that are alike together; forget them."""
         cdef list told = []
         cdef dict same = {}
+        cdef Row *row
+        cdef Row *before = NULL
         for number in self.reader.speakers.at(speaker).rows:
-            self.take_row(number, told, same)
+            row = &self.reader.rows.at(number)
+            if not self.is_grown(row):
+                continue
+            if before != NULL and self.alike(before, row):
+                told[len(told) - 1][0].append(row.place)
+            else:
+                told.append(self.row_told(row, same))
+                before = row
+        for number in self.reader.speakers.at(speaker).rows:
+            self.close_row(&self.reader.rows.at(number))
         return told
 
     def row(self, int speaker, int place):
         """Return the same of one row, if it grew."""
         cdef list told = []
+        cdef Row *row
         for number in self.reader.speakers.at(speaker).rows:
-            if self.reader.rows.at(number).place == place:
-                self.take_row(number, told, {})
+            row = &self.reader.rows.at(number)
+            if row.place == place:
+                if self.is_grown(row):
+                    told.append(self.row_told(row, {}))
+                self.close_row(row)
         return told
+
+    cdef bint is_grown(self, Row *row):
+        return row.open and (row.front.size() or row.marks.size() or row.dropped)
+
+    cdef bint alike(self, Row *one, Row *other):
+        cdef size_t i
+        if one.dropped != other.dropped or one.front.size() != other.front.size() or one.marks.size() != other.marks.size():
+            return False
+        if one.dropped and (one.lo != other.lo or one.hi != other.hi or one.kind != other.kind or one.mixed != other.mixed):
+            return False
+        for i in range(one.front.size()):
+            if one.front[i].get() != other.front[i].get():
+                return False
+        for i in range(one.marks.size()):
+            if one.marks[i].get() != other.marks[i].get():
+                return False
+        return True
+
+    cdef tuple row_told(self, Row *row, dict same):
+        cdef size_t i
+        cdef list marks = []
+        for i in range(row.front.size()):
+            marks.append(self.shared(row.front[i].get(), same))
+        for i in range(row.marks.size()):
+            marks.append(self.shared(row.marks[i].get(), same))
+        return ([row.place], row.dropped, row.lo, row.hi, row.kind, row.mixed, marks)
 
     cdef tuple shared(self, const Mark *mark, dict same):
         found = same.get(mark.number)
@@ -442,16 +490,7 @@ cdef class Plain:
             found = same[mark.number] = self.shown(mark[0], mark.raw)
         return found
 
-    cdef take_row(self, int number, list told, dict same):
-        cdef Row *row = &self.reader.rows.at(number)
-        cdef size_t i
-        cdef list marks = []
-        if row.open and (row.front.size() or row.marks.size() or row.dropped):
-            for i in range(row.front.size()):
-                marks.append(self.shared(row.front[i].get(), same))
-            for i in range(row.marks.size()):
-                marks.append(self.shared(row.marks[i].get(), same))
-            told.append((row.place, row.dropped, row.lo, row.hi, row.kind, row.mixed, marks))
+    cdef close_row(self, Row *row):
         self.reader.kept -= self.grown(row)
         row.open = row.mixed = False
         row.front.clear()

@@ -218,13 +218,13 @@ def test_a_shelf_says_what_it_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retain, "LEAST_ROWS", 1)
     monkeypatch.setattr(retain, "EVENT_ROWS", 1)
     shelf = Shelf({"e"})
-    assert shelf.room("e", "a") == (1, retain.PER_EMITTER - 1, 0)
-    assert shelf.room("e", "b") is None
+    assert shelf.rooms(["e", "f"], "a") == [(1, retain.PER_EMITTER - 1, 0), (1_000, 1_000, 0)]
+    assert shelf.rooms(["g", "e", "h"], "b") == [(1_000, 1_000, 0)]
     assert not [*shelf]
     shelf.add(marked(1), "e", "a")
-    assert shelf.room("e", "a") == (0, retain.PER_EMITTER - 1, 0)
+    assert shelf.rooms(["e"], "a") == [(0, retain.PER_EMITTER - 1, 0)]
     assert shelf.quota == 9
-    shelf.extend(More([marked(number) for number in range(2, 40)]), "e", "a")
+    shelf.extend(More([marked(number) for number in range(2, 40)]), ["e"], "a")
     assert shelf.kept <= 10
     shelf.shrink(retain.FEWEST)
     assert shelf.quota > 10**9
