@@ -33,6 +33,7 @@ END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, RUN, MARK, ERROR, ROWS = range(11)
 # Lines that are read in full at once: few while something may be learned from them.
 LITTLE: Final = 8
 MUCH: Final = 128
+FIRST_LINES: Final = 10_000  # that were read and are kept for a while
 PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
 MAX_NUMBER: Final = 2**63 - 1  # there is no next run
@@ -80,6 +81,7 @@ class Native:
         self._module = compiled_module()
         self._prefixes: list[Prefix] = []
         self._block = b""
+        self._offset = 0  # of it in the source
         self._last: tuple[int, Line] | None = None  # the line that was asked about last, by where it begins
         self._forget()
 
@@ -98,6 +100,9 @@ class Native:
         self._kinds: list[tuple[Clock, str, bool]] = []
         self._templates: list[str] = []  # of errors
         self._marks: dict[int, Marked] = {}  # by the number of their line
+        self._read_lines: dict[
+            int, Line
+        ] = {}  # the first ones of emitters, which are marked soon, by where they begin in the source
         self._patience = LITTLE
         self._plain.patience(LITTLE)
 
@@ -126,7 +131,8 @@ class Native:
             start = behind
             self._renew()
         self._block, self._last, plain, splitter = block, None, self._plain, self._state.splitter
-        plain.begin(block, start, end, splitter.lines + 1, splitter.bytes - start)
+        self._offset = splitter.bytes - start
+        plain.begin(block, start, end, splitter.lines + 1, self._offset)
         self._matcher.tell(memoryview(block)[start:end], plain)
         while start < end:
             start = self._next(start)
@@ -196,6 +202,8 @@ class Native:
 
     def _answer_who(self) -> None:
         raw, line = self._raw, self._line()
+        if self._plain.announced and len(self._read_lines) < FIRST_LINES and not raw.endswith(b"\r"):
+            self._read_lines[self._offset + self._plain.start] = line
         label = self._recorder.label(line)
         speaker = _NOBODY
         if self._forms.is_plain(raw, line) and not self._state.crowds(label):
@@ -388,7 +396,8 @@ class Native:
         if self._marks.get(number) is None:
             if len(self._marks) >= MUCH:
                 self._marks.clear()
-            self._marks[number] = Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad)
+            line = self._read_lines.pop(start, None)
+            self._marks[number] = Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad, line)
         return self._marks[number]
 
 

@@ -110,14 +110,15 @@ class Recorder:
         place, events = self._matcher.place, len(self._matcher.events)
         marked: dict[int, tuple[Marked, str, list[int]]] = {}
         found: list[Sighting] = []
-        for event, label, kept in self.state.shelf:
-            if not isinstance(kept, Marked):
-                found.append(kept.resolved())
-                continue
-            line = marked.get(kept.number)
-            if line is None:
-                line = marked[kept.number] = kept, label, []
-            line[2].append(place[event])
+        for event, label, row in self.state.shelf:
+            for kept in row:
+                if not isinstance(kept, Marked):
+                    found.append(kept.resolved())
+                    continue
+                line = marked.get(kept.number)
+                if line is None:
+                    line = marked[kept.number] = kept, label, []
+                line[2].append(place[event])
         for number in sorted(marked):  # what is remembered of one line, its stamp say, is still known at the next
             found += self._resolved(*marked[number])
         found.sort(key=lambda s: s.line * events + place[s.event])  # stable: occurrences on one line keep their order
@@ -147,10 +148,11 @@ class Recorder:
         """Read one line."""
         return self._peel(raw, self.state.hints)
 
-    def _piece(self, physical: PhysicalLine) -> Piece:
-        line = self.peel(physical.data)
-        if self.learn is not None and not physical.tail:
-            self.learn(physical.data, line)
+    def _piece(self, physical: PhysicalLine, line: Line | None = None) -> Piece:
+        if line is None:
+            line = self.peel(physical.data)
+            if self.learn is not None and not physical.tail:
+                self.learn(physical.data, line)
         text = line.text.replace(b"\r", b"\n")  # a redrawn progress bar: each drawing reads as a line
         if physical.tail:
             text += b"\n" + physical.tail
@@ -399,7 +401,7 @@ class Recorder:
 
     def _line_of(self, kept: Marked) -> Piece:
         data = kept.raw.removesuffix(b"\r")
-        return self._piece(PhysicalLine(kept.number, kept.start, kept.start + len(kept.raw), data))
+        return self._piece(PhysicalLine(kept.number, kept.start, kept.start + len(kept.raw), data), kept.line)
 
     # ---- bounds
 

@@ -11,11 +11,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant, whole_seconds
+from denpex_rules.record import Line
 from denpex_rules.sighting import Dropped, ErrorLine, Sighting
 
 PER_EMITTER: Final = 2_000  # sightings of one event and emitter
@@ -75,7 +77,8 @@ class Kept(Generic[Item]):
 class Marked:
     """A plain line and the places of the events that it shows: what their sightings are made of, should they be kept to the end.
 
-    `raw` is the line without its newline; `instant` its time in whole seconds; `bad` says that it is an error.
+    `raw` is the line without its newline; `instant` its time in whole seconds; `bad` says that it is an error; `line` is what was
+    read, where it was read already.
     """
 
     raw: bytes
@@ -84,6 +87,7 @@ class Marked:
     instant: Instant
     places: tuple[int, ...]
     bad: bool = False
+    line: Line | None = field(default=None, eq=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Marked:
         return self
@@ -172,8 +176,7 @@ class Row:
         return len(self._first) + len(self._newest)
 
     def __iter__(self) -> Iterator[Found]:
-        yield from self._first
-        yield from self._newest
+        return chain(self._first, self._newest)
 
     @property
     def count(self) -> int:
@@ -323,11 +326,9 @@ class Shelf:
         lost = [Dropped(event, None, row.count, row.span) for event, row in self._lost.items()]
         return tuple(sorted((*rows, *lost), key=lambda d: (d.event, d.label or "")))
 
-    def __iter__(self) -> Iterator[tuple[str, str, Found]]:
-        """Yield the event, the label of the emitter, and what is kept."""
-        for (event, label), row in self._rows.items():
-            for found in row:
-                yield event, label, found
+    def __iter__(self) -> Iterator[tuple[str, str, Row]]:
+        """Yield the event, the label of the emitter, and what is kept of them."""
+        return ((event, label, row) for (event, label), row in self._rows.items())
 
 
 class Errors:

@@ -243,6 +243,7 @@ class Reader {
     }
 
     Second when() const { return when_; }
+    bool announced() const { return announced_; }
 
     void read() { full_ = true; }  // the line must be read in full after all
 

@@ -114,6 +114,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         void resume(size_t, int64_t)
         int run(int64_t) except +
         void hold() except +
+        cbool announced()
         void finish_all() except +
         void answer_who(const Speaks &) except +
         void answer_when(const Second &, cbool) except +
@@ -230,6 +231,11 @@ cdef class Plain:
     @property
     def form(self):
         return self.reader.forms.form()
+
+    @property
+    def announced(self):
+        """Whether a text in the line announces an event."""
+        return self.reader.announced()
 
     @property
     def who(self):

@@ -106,7 +106,7 @@ def test_a_shelf_is_bounded_by_event_and_emitter(monkeypatch: pytest.MonkeyPatch
     shelf = Shelf(frozenset({"e"}))
     for i in range(20):
         shelf.add(Kept(sighting(i, str(i % 2))), "e", str(i % 2))
-    assert sorted(k.item.line for _, _, k in shelf) == [0, 1, 14, 15, 16, 17, 18, 19]
+    assert sorted(k.item.line for _, _, row in shelf for k in row) == [0, 1, 14, 15, 16, 17, 18, 19]
     assert [(d.event, d.label, d.count) for d in shelf.dropped()] == [("e", "0", 6), ("e", "1", 6)]
 
 
@@ -117,7 +117,7 @@ def test_a_shelf_of_many_emitters_keeps_few_of_each(monkeypatch: pytest.MonkeyPa
     shelf = Shelf(frozenset({"e"}))
     for i in range(300):
         shelf.add(Kept(sighting(i, str(i % 30))), "e", str(i % 30))
-    assert sorted(k.item.line for _, _, k in shelf) == [*range(30), *range(270, 300)]
+    assert sorted(k.item.line for _, _, row in shelf for k in row) == [*range(30), *range(270, 300)]
     assert (shelf.kept, sum(d.count for d in shelf.dropped())) == (60, 240)
 
 
@@ -128,7 +128,7 @@ def test_a_shelf_has_no_more_rows_than_room(monkeypatch: pytest.MonkeyPatch) -> 
     shelf = Shelf(frozenset())
     for i in range(100):
         shelf.add(Kept(sighting(i, str(i))), "e", str(i))
-    assert sorted(k.item.line for _, _, k in shelf) == [0, 1, 2, 3]
+    assert sorted(k.item.line for _, _, row in shelf for k in row) == [0, 1, 2, 3]
     assert [(d.label, d.count) for d in shelf.dropped()] == [(None, 96)]
 
 
@@ -140,7 +140,7 @@ def test_no_event_is_left_without_a_row(monkeypatch: pytest.MonkeyPatch) -> None
     for event in ("many", "late"):
         for i in range(50):
             shelf.add(Kept(sighting(i, str(i))), event, str(i))
-    assert Counter(event for event, _, _ in shelf) == {"many": 10, "late": 2}
+    assert Counter(event for event, _, row in shelf for _ in row) == {"many": 10, "late": 2}
 
 
 def test_errors_count_by_shape(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_a_shelf_says_what_it_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = Shelf({"e"})
     assert shelf.rooms(["e", "f"], "a") == [(1, retain.PER_EMITTER - 1, 0), (1_000, 1_000, 0)]
     assert shelf.rooms(["g", "e", "h"], "b") == [(1_000, 1_000, 0)]
-    assert not [*shelf]
+    assert not [kept for _, _, row in shelf for kept in row]
     shelf.add(marked(1), "e", "a")
     assert shelf.rooms(["e"], "a") == [(0, retain.PER_EMITTER - 1, 0)]
     assert shelf.quota == 9
