@@ -20,6 +20,8 @@ from denpex_rules.record import Line
 
 Places = tuple[int, ...]  # of events in the program
 
+_Key = tuple[Hashable, bytes, frozenset[int]]  # a form, the shape of a message, and the events to look for
+
 FULL: Final = None  # the answer for a line that must be read in full
 
 
@@ -43,7 +45,7 @@ class Screen:
         self._matcher = matcher
         self._forms = forms
         self._peel = peel
-        self._answers: dict[tuple[Hashable, bytes], Places | None] = {}
+        self._answers: dict[_Key, Places | None] = {}
 
     def look(self, block: bytes) -> Screened:
         """Look at whole lines."""
@@ -107,7 +109,8 @@ class Screen:
             places: the events that texts in it announce.
         """
         seeing = self._seeing(raw, places)
-        answer = self._answer((form, shape(message)), raw, places.difference(seeing))
+        # What digits may decide on this line is not decided by its shape: another line of it may show the event all the same.
+        answer = self._answer((form, shape(message), frozenset(places.difference(seeing))), raw)
         if seeing and answer is not FULL:
             more = self._shown(raw, seeing)
             answer = FULL if more is FULL else tuple(sorted((*answer, *more)))
@@ -122,8 +125,8 @@ class Screen:
         seeing, pattern = self._matcher.seeing, self._matcher.pattern
         return [place for place in places if place in seeing and pattern(place).may_match(raw, seeing[place])]
 
-    def _answer(self, key: tuple[Hashable, bytes], raw: bytes, places: set[int]) -> Places | None:
-        """Return the events that a plain line shows; FULL where it must be read to tell."""
+    def _answer(self, key: _Key, raw: bytes) -> Places | None:
+        """Return which events of a key a plain line shows; FULL where it must be read to tell."""
         found = self._answers.get(key, ())
         if found or key in self._answers:
             return found
@@ -131,7 +134,7 @@ class Screen:
             return FULL
         if len(self._answers) >= SHAPES:
             self._answers.clear()
-        found = self._answers[key] = self._shown(raw, places)
+        found = self._answers[key] = self._shown(raw, key[2])
         return found
 
     def _shown(self, raw: bytes, places: Iterable[int]) -> Places | None:

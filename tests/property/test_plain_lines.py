@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from denpex_rules import bulk, native, recorder, scanner, school
+from denpex_rules.compiler import compile_rules
 from denpex_rules.gather import compile_named
+from denpex_rules.library import load_text
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
 from denpex_rules.scanner import SourceScanner
@@ -64,8 +66,8 @@ def pack() -> Program:
     return compile_named((), pack=True)
 
 
-def scanned(data: bytes, chunks: int, *, skim: bool, compiled: bool = False) -> Scan:
-    one = SourceScanner(pack(), "x.log", Hints(), skim=skim, compiled=compiled)
+def scanned(data: bytes, chunks: int, *, skim: bool, compiled: bool = False, program: Program | None = None) -> Scan:
+    one = SourceScanner(program or pack(), "x.log", Hints(), skim=skim, compiled=compiled)
     for start in range(0, len(data), chunks):
         one.feed(data[start : start + chunks])
         if skim and start == 0:
@@ -108,6 +110,60 @@ def test_skimming_changes_nothing(
         one_by_one = scanned(data, 1 << 20, skim=False)
         assert scanned(data, chunks, skim=True) == one_by_one
         assert scanned(data, chunks, skim=True, compiled=True) == one_by_one
+
+
+DIGITS = """language 1
+rule test.told {
+  title "An event of which digits decide what it tells."
+  summary "A test."
+  class storage.block_io_error
+  per job within 1h
+  require coded
+  confirm lossy within 5m after coded
+  confirm paired within 5m after coded
+  confirm named within 5m after coded
+  blame none
+
+  event coded any("code 79 on {n:int}", "code")
+  event lossy any("loss {x:float}", "loss")
+  event paired any("rank {n:int} of 3", "rank")
+  event named any("peer {r:rank} lost", "peer x {ranks:ranks} ", "peer")
+}
+"""
+DECIDED = st.tuples(
+    st.sampled_from(PREFIXES[1:3]),
+    st.sampled_from(
+        [
+            "code 7{d} on {r}",
+            "loss 1e{f:03} {d}",
+            "rank {r} of {d}",
+            "peer {r}{d} lost",
+            "peer x {d}-{r} ",
+            "peer x {r},{d} code 7{r} on {d}",
+        ]
+    ),
+    st.integers(0, 3),
+    st.sampled_from([0, 3, 9]),
+    st.sampled_from([1, 308, 309, 999]),
+).map(lambda t: (t[0] + t[1]).format(r=t[2], m=t[2], s=t[2], d=t[3], f=t[4]).encode())
+
+
+@cache
+def deciding() -> Program:
+    return compile_rules(load_text(DIGITS))
+
+
+@given(st.lists(DECIDED, min_size=1, max_size=12), st.lists(st.integers(0, 11), max_size=80))
+def test_what_digits_decide_is_told_of_each_line(lines: list[bytes], order: list[int]) -> None:
+    """Lines that differ only in digits show what they show, with what they tell."""
+    data = b"\n".join(lines[i % len(lines)] for i in [*range(len(lines)), *order])
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (scanner, recorder, bulk, native):
+            patch.setattr(module, "SAMPLE_LINES", 4)
+        patch.setattr(scanner, "LEARN", 2)
+        one_by_one = scanned(data, 1 << 20, skim=False, program=deciding())
+        assert scanned(data, 1 << 20, skim=True, program=deciding()) == one_by_one
+        assert scanned(data, 1 << 20, skim=True, compiled=True, program=deciding()) == one_by_one
 
 
 @given(
