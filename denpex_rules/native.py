@@ -33,7 +33,7 @@ END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, RUN, MARK, ERROR, ROWS = range(11)
 # Lines that are read in full at once: few while something may be learned from them.
 LITTLE: Final = 8
 MUCH: Final = 128
-FIRST_LINES: Final = 10_000  # that were read and are kept for a while
+FIRST_LINES: Final = 10_000  # of emitters, that are kept as they were read until they are marked
 PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
 MAX_NUMBER: Final = 2**63 - 1  # there is no next run
@@ -100,9 +100,7 @@ class Native:
         self._kinds: list[tuple[Clock, str, bool]] = []
         self._templates: list[str] = []  # of errors
         self._marks: dict[int, Marked] = {}  # by the number of their line
-        self._read_lines: dict[
-            int, Line
-        ] = {}  # the first ones of emitters, which are marked soon, by where they begin in the source
+        self._read_lines: dict[int, Line] = {}  # first lines of emitters, by their offsets in the source
         self._patience = LITTLE
         self._plain.patience(LITTLE)
 

@@ -238,16 +238,21 @@ class Recorder:
             self._forget(emitter)
         if not emitter.pieces:
             return
+        self._count(emitter)
         record = Whole(emitter.pieces)
-        presence, before, limit = emitter.presence, emitter.presence.runs, self.run_limit
-        for piece in emitter.pieces:
-            if not piece.counted:
-                presence.add(piece.line, limit)
-        self.state.runs += presence.runs - before
         self._sight(record, emitter)
         if record.severity in _ERRORS:
             self._remember_error(record, emitter)
         self._forget(emitter)
+
+    def _count(self, emitter: Speaker) -> None:
+        """Count the lines of an emitter's record, and take their times."""
+        presence, before, limit = emitter.presence, emitter.presence.runs, self.run_limit
+        for piece in emitter.pieces:
+            if not piece.counted:
+                presence.add(piece.line, limit)
+                piece.counted = True
+        self.state.runs += presence.runs - before
 
     def _sight(self, record: Whole, emitter: Speaker) -> None:
         """Try the events that the record's literals announce."""
@@ -364,7 +369,7 @@ class Recorder:
         """Return the sightings of some events in a marked line that shows them."""
         record = self._alone(marked)
         one = self._sighting(places[0], _NOTHING, record, 0, label)
-        bare = self._bare_in(marked) if record.is_brief else set()
+        bare = self._bare_in(record.text) if record.is_brief else set()
         events, found = self._matcher.events, []
         for place in places:
             if place in bare:
@@ -372,13 +377,13 @@ class Recorder:
                 continue
             for hit in self._matcher.pattern(place).matches(record.text):
                 found.append(one.beside(events[place].id, hit.fields, record.shown(0, hit.start)))
-                if not hit.fields and self._matcher.is_blind(place, marked.raw):
+                if not hit.fields and self._matcher.is_blind(place, record.text):
                     bare.add(place)
         return found
 
-    def _bare_in(self, marked: Marked) -> set[int]:
-        """Return the events that lines alike but for digits are known to show without captures: all of them do then."""
-        form = alike(marked.raw)
+    def _bare_in(self, text: bytes) -> set[int]:
+        """Return the events that texts alike but for digits are known to show without captures: then all of them do."""
+        form = alike(text)
         bare = self._bare.get(form)
         if bare is None:
             if len(self._bare) >= TEMPLATES:
@@ -420,6 +425,8 @@ class Recorder:
         state.errors.shrink(limit.errors)
         if limit.runs < state.run_limit:
             self.ahead.settle_all()
+            for emitter in state.emitters.values():
+                self._count(emitter)  # the last lines count as those before them: a later one may fill the gap between two runs
             state.run_limit = limit.runs
             for emitter in state.emitters.values():
                 emitter.presence.shrink(limit.runs)

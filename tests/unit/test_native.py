@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from making import template
 
@@ -119,8 +119,12 @@ ACTION = st.one_of(
 )
 
 
+STEP_DONE = ("lines", 0, 0, MESSAGES[0])
+
+
 @settings(max_examples=60)
 @given(st.lists(ACTION, min_size=3, max_size=14), st.integers(1, 5_000))
+@example([(*STEP_DONE, 1), (*STEP_DONE, 1), (*STEP_DONE, 9), ("lines", 0, 1, MESSAGES[0], 1), ("shrink", 2, 1, 2)], 1)
 def test_whatever_is_asked_for_in_between(actions: list[tuple[Any, ...]], chunk: int) -> None:
     """Snapshots and bounds at any time give what they give where lines are read one by one."""
     fast, slow = scanner(compiled=True), scanner(compiled=False)
@@ -177,3 +181,34 @@ def test_the_compiled_code_refuses_what_would_mislead_it() -> None:
     with pytest.raises(IndexError):
         plain.settle(5)
     assert plain.run(10) == native.READ
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "messages"),
+    [
+        ("code 79 on {n:int}", "code", ("code 78 on 11", "code 79 on 11", "code 79 on 12", "code 70 on 99")),
+        ("loss {x:float}", "loss", ("loss 1e999", "loss 1e001", "loss 2e002", "loss 9e998")),
+        ("peer {r:rank} lost", "peer", ("peer x1 lost", "peer 11 lost", "peer 12 lost", "peer x2 lost")),
+    ],
+)
+def test_an_event_that_tells_less_of_some_lines(first: str, then: str, messages: tuple[str, ...]) -> None:
+    """Lines that differ only in digits may be told apart by them: what one shows without a capture, another shows with it."""
+    told = Event("told", "told", tuple(Alternative((Sequence((template(text),)),)) for text in (first, then)))
+    rule = Rule("r", "p", "t", "c", ("job",), 1, (Step("require", "told", "told"),))
+    program = compile_rules(RuleSet((rule,), (told,)))
+    data = b"".join(line(i % 4, i, f"INFO {messages[i // 4 % 4]}") for i in range(2_000))
+    scans = []
+    for compiled in (True, False):
+        one = scanner(compiled=compiled, program=program)
+        one.feed(data)
+        scans.append(one.close())
+    assert scans[0] == scans[1]
+    assert {bool(s.fields) for s in scans[0].sightings} == {True, False}
+
+
+def test_last_lines_are_finished_together() -> None:
+    """What the last lines of emitters show is kept as if each had been followed by another, first errors and new events too."""
+    data = b"".join(line(i % 300, i // 300, MESSAGES[i // 300 % 3]) for i in range(300 * 40 + 150))
+    compiled, one_by_one = both(data + line(7, 41, "ERROR read of a new shard failed") + line(8, 41, "ERROR peer 3 lost"))
+    assert compiled == one_by_one
+    assert compiled.errors[-1].text.endswith("a new shard failed")
