@@ -34,8 +34,11 @@ Role = Literal["who", "when", "free", "fixed"]
 
 _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
-_NO_BRACKET: Final = rb"(?!\[)"
-# Messages that begin with what some loggers read as more of their prefix.
+# What no message of a form may begin with where it could be more of the prefix, by the bits of `Tail.claims`: a bracket; the name
+# of a program with its pid, the kernel's, a facility's gap; any name of a program.
+BRACKET, SURE, NAME = 1, 2, 4
+_REFUSED: Final = {BRACKET: rb"(?!\[)", SURE: rb"(?!:|kernel:|[^\s:]{0,140}\]:)", NAME: rb"(?![^\s:]{0,140}:)"}
+# Messages that begin with what some formats read as more of their prefix, by what is refused then.
 _BRACKETS: Final = (
     b"[Rank 3] x",
     b"[RANK 3] x",
@@ -51,6 +54,11 @@ _BRACKETS: Final = (
     b"[error] x",
     b"[E] x",
 )
+_CLAIMS: Final = {
+    BRACKET: _BRACKETS,
+    SURE: (b"kernel: x", b"name[1]: x", b":err   : [1.000000] x"),
+    NAME: (b"name: x",),
+}
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
 # Messages by which a logger that prints what is bound behind them tells who prints: none of its lines is plain.
 _BOUND: Final = (b"step done rank=1", b"step done rank=2")
@@ -90,18 +98,18 @@ class Tail:
     Args:
         end: its end.
         words: the first words of the message, where these belong to the form.
-        claims: whether what begins with a bracket could be more of the prefix: then no message of the form does.
+        claims: what could be more of the prefix, as bits: then no message of the form begins with it.
     """
 
     end: bytes
     words: bytes = b""
-    claims: bool = False
+    claims: int = 0
 
     @property
     def pattern(self) -> bytes:
         """The tail as a regex."""
         words = BEGINS + re.escape(self.words) if self.words else b""
-        return re.escape(self.end) + words + (_NO_BRACKET if self.claims else b"")
+        return re.escape(self.end) + words + b"".join(text for bit, text in _REFUSED.items() if self.claims & bit)
 
 
 @define
@@ -119,6 +127,26 @@ class Prefix:
     def whole(self) -> bytes:
         """The prefix and what follows it as a regex, up to where the message begins."""
         return b"%s(?:%s)%s" % (self.pattern, b"|".join(tail.pattern for tail in self.tails), BEGINS)
+
+
+@frozen
+class _Shown:
+    """What a line tells but for its message, and where that begins."""
+
+    line: Line
+    text: int
+    body: int
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What tells where the message begins, whatever it is."""
+        return self.line.layout, self.text, self.body
+
+    @classmethod
+    def of(cls, peel: Peel, prefix: bytes, message: bytes) -> _Shown:
+        """Read a line that is put together."""
+        line = peel(prefix + message)
+        return cls(line.without_text(), len(line.text) - len(message), line.body)
 
 
 class School:
@@ -177,28 +205,14 @@ class School:
             return None
         if len({self.peel(raw[:begin] + bound).actor for bound in _BOUND}) > 1:
             return None
-        tail = Tail(raw[position:begin], raw[begin:body], self._claims(raw[:body]))
+        shown = _Shown.of(self.peel, raw[:body], b"x")
+        if shown.place != _Shown.of(self.peel, raw[:body], raw[body:]).place:  # what follows belongs to the prefix: a space, say
+            return None
+        claims = sum(bit for bit, told in _CLAIMS.items() if any(_Shown.of(self.peel, raw[:body], text) != shown for text in told))
+        tail = Tail(raw[position:begin], raw[begin:body], claims)
         pattern, roles = _grouped(steps)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
         return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
-
-    def _claims(self, prefix: bytes) -> bool:
-        """Whether a prefix goes on with some messages that begin with a bracket."""
-
-        def told(message: bytes) -> tuple[Any, ...]:
-            line = self.peel(prefix + message)
-            return (
-                line.layout,
-                line.severity,
-                line.kind,
-                line.label,
-                line.actor,
-                line.instant,
-                len(line.text) - len(message),
-                line.body,
-            )
-
-        return any(told(message) != told(b"x") for message in _BRACKETS)
 
     def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
         """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""

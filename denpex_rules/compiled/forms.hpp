@@ -15,6 +15,11 @@ constexpr size_t DIGITS = 7;  // of a number that comes as it comes
 constexpr size_t SPANS = 64;  // numbers of one prefix that tell something
 constexpr int FORM = 64;      // tails of one prefix at most
 
+// What may not begin a message, as bits: a bracket; the name of a program with its pid, the kernel's, a facility's gap; any name.
+enum Claim { BRACKET = 1, SURE = 2, NAME = 4 };
+
+constexpr size_t LONGEST = 140;  // bytes of the name of a program, with its pid
+
 enum Role { FIXED, WHO, WHEN, FREE };
 
 inline bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -41,7 +46,7 @@ struct Step {
 struct Tail {
     Fixed end, words;
     bool settled = false;
-    bool claims = false;  // no message of it may begin with a bracket: it could be more of the prefix
+    int claims = 0;  // what no message of it may begin with, as it could be more of the prefix
 };
 
 struct Prefix {
@@ -194,10 +199,23 @@ class Forms {
                 if (!begins(behind) || !stands(one.words, behind)) continue;
                 behind += one.words.text.size();
             }
-            if (!begins(behind) || (one.claims && block_[behind] == '[')) continue;
+            if (!begins(behind) || (one.claims && claimed(one.claims, behind))) continue;
             body = behind;
             tail = static_cast<int>(i);
             return true;
+        }
+        return false;
+    }
+
+    // Whether what stands here may be more of the prefix.
+    bool claimed(int claims, size_t at) const {
+        if ((claims & BRACKET) && block_[at] == '[') return true;
+        if (!(claims & (SURE | NAME))) return false;
+        if ((claims & SURE) && (block_[at] == ':' || stands(KERNEL, at))) return true;
+        for (size_t i = at; i < to_ && i - at <= LONGEST; ++i) {
+            char c = block_[i];
+            if (c == ':') return (claims & NAME) || (i > at && block_[i - 1] == ']');
+            if (c == ' ' || (c >= '\t' && c <= '\r')) return false;
         }
         return false;
     }
@@ -214,6 +232,7 @@ class Forms {
 
     const char *block_ = nullptr;
     size_t to_ = 0, start_ = 0, end_ = 0;
+    const std::string KERNEL = "kernel:";
     int timed_ = NONE;    // the prefix of the time that is known; NONE where it stands in several pieces
     bool known_ = false;
     std::string piece_;   // that time as it stands in the line

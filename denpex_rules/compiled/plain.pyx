@@ -26,7 +26,8 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         Tail()
         Fixed end
         Fixed words
-        cbool settled, claims
+        cbool settled
+        int claims
 
     cdef cppclass Prefix:
         Prefix()

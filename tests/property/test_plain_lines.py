@@ -22,6 +22,7 @@ PREFIXES = [
     "[rank{r}]: 2026-11-30 10:{m:02}:{s:02},{f:03} INFO ",
     "2026-11-30T10:{m:02}:{s:02}.{f:03}Z node-0{r} trainer[4{r}]: ",
     "2026-11-30 10:{m:02}:{s:02} ",
+    "2026-11-30T10:{m:02}:{s:02}.{f:03}Z step ",
     "2026-12-01 10:{m:02}:{s:02},{f:03} INFO ",
     "[2026-11-30 10:{m:02}:{s:02},{f:03}] [INFO] [logging.py:96:log_dist] [Rank {r}] ",
     "[rank{r}]:[I1130 10:{m:02}:{s:02}.000000{f:03} ProcessGroupNCCL.cpp:616] ",
@@ -49,6 +50,10 @@ MESSAGES = [
     "last words [rank{r}]: boom",
     "Received Signals.SIGTERM death signal, shutting down workers",
     "WARNING: {f}",
+    "{f} done",
+    "kernel: done {r}",
+    "trainer[4{r}]: done {f}",
+    ":err   : [12345.{f:03}901] done",
     "",
 ]
 LINE = st.tuples(

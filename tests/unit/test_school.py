@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from attrs import evolve
 
 from denpex_rules import school
-from denpex_rules.formats import peel
+from denpex_rules.care import CARE, GLUED, MARKS
+from denpex_rules.formats import describe, peel
 from denpex_rules.forms import Forms
 from denpex_rules.record import Hints, LineFormat
 from denpex_rules.school import School, body_of, school_of, skeleton_of
@@ -14,6 +18,16 @@ from denpex_rules.sighting import Actor
 TEE = b"[default%d]:2026-11-30 10:00:%02d,%03d INFO loader: shard %d read"
 PLAIN = b"2026-11-30 10:00:%02d,%03d INFO loader: shard %d read"
 GLOG = b"I1130 10:00:%02d.%06d 4242 worker.cc:88] shard %d read"
+
+EXAMPLES = [example.encode() for _, example, _ in describe()]
+
+
+def messages() -> list[bytes]:
+    """Return what stands in examples of all formats behind a space or a bracket, but for what asks for care by a text in it."""
+    found = {
+        example[at.start() : at.start() + 160] for example in EXAMPLES for at in re.finditer(rb"(?<![^ \]:\[(|-])(?=.)", example)
+    }
+    return sorted(text for text in found if not any(mark in text for mark in (*CARE, *MARKS)))
 
 
 def examined(taught: School, line: bytes) -> bool:
@@ -137,3 +151,33 @@ def test_a_message_that_claims_its_rank_has_no_form() -> None:
     assert not knows(taught, b"[2026-11-30 10:00:07,125] [INFO] [engine.py:96:log_dist] [Rank 3] shard 9 read")
     assert examined(taught, b"[rank3]:[I1130 10:00:07.125000000 ProcessGroupNCCL.cpp:616] [Rank 3] shard 9 read")
     assert knows(taught, b"[rank5]:[I1130 10:00:07.125000000 ProcessGroupNCCL.cpp:616] [Rank 5] shard 9 read")
+
+
+def test_a_message_that_begins_like_a_program_has_no_form() -> None:
+    """Behind a bare stamp and a word, a kernel's or a service's line is a host's, the word its name; another message is not."""
+    taught = School(peel)
+    assert examined(taught, b"2026-11-30T10:00:07.125Z step 9 done")
+    assert knows(taught, b"2026-11-30T10:00:08.125Z step 10 done")
+    assert knows(taught, b"2026-11-30T10:00:08.125Z step 10: done")
+    for message in (b"kernel: oops", b"systemd[1]: Started x", b"9trainer[77]: x"):
+        assert not knows(taught, b"2026-11-30T10:00:08.125Z step " + message)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e[:40].decode())
+def test_no_message_reads_as_more_of_a_prefix(example: bytes) -> None:
+    """A form tells the same as reading in full, whatever of the lines of any other format stands behind its prefix."""
+    line = peel(example)
+    body = body_of(example, line)
+    forms = Forms(peel)
+    for _ in range(2):
+        forms.learn(example, line)
+    forms.refresh()
+    if not body or not forms.any:
+        return
+    for message in messages():
+        raw = example[:body] + message
+        form, _ = forms.head(raw + b"\n", 0)
+        told = peel(raw)
+        if form and GLUED not in raw[1:]:
+            assert evolve(told.without_text(), body=0) == evolve(line.without_text(), body=0), message
+            assert body_of(raw, told), message
