@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "index.hpp"
@@ -18,6 +19,7 @@ constexpr int FORM = 64;      // tails of one prefix at most
 // What may not begin a message, as bits: a bracket; the name of a program with its pid, the kernel's, a facility's gap; any name.
 enum Claim { BRACKET = 1, SURE = 2, NAME = 4 };
 
+constexpr uint8_t YES = 1, ASK = 2;
 constexpr size_t LONGEST = 140;  // bytes of the name of a program, with its pid
 
 enum Role { FIXED, WHO, WHEN, FREE };
@@ -47,6 +49,7 @@ struct Tail {
     Fixed end, words;
     bool settled = false;
     int claims = 0;  // what no message of it may begin with, as it could be more of the prefix
+    uint8_t opens[256] = {};  // whether a message may begin with a byte: no, YES, or ASK for more than it
 };
 
 struct Prefix {
@@ -91,7 +94,7 @@ class Forms {
     };
 
     bool first[256] = {}, suspect[256] = {};  // what a message may begin with, and what words that it must not begin with do
-    std::vector<std::string> never;           // these words
+    std::vector<Fixed> never;                 // these words
     std::vector<Prefix> prefixes;
 
     // ---- of the line that was looked at last
@@ -102,6 +105,23 @@ class Forms {
     size_t count = 0;
     bool same = false;     // its time is that of the line before
     std::string time;      // the numbers of its time, behind the number of the prefix
+
+    void avoid(const std::string &word) {
+        never.emplace_back();
+        never.back().text = word;
+        never.back().settle();
+        suspect[static_cast<unsigned char>(word[0])] = true;
+    }
+
+    void add(Prefix prefix) {
+        for (Tail &one : prefix.tails)
+            for (int c = 0; c < 256; ++c) {
+                bool ask = c == '[' || suspect[c] || (one.claims & (SURE | NAME));
+                bool no = c == '[' ? one.claims & BRACKET : !first[c];
+                one.opens[c] = no ? 0 : ask ? ASK : YES;
+            }
+        prefixes.push_back(std::move(prefix));
+    }
 
     void begin(const char *block, size_t to) {
         block_ = block;
@@ -199,7 +219,8 @@ class Forms {
                 if (!begins(behind) || !stands(one.words, behind)) continue;
                 behind += one.words.text.size();
             }
-            if (!begins(behind) || (one.claims && claimed(one.claims, behind))) continue;
+            uint8_t opens = one.opens[static_cast<unsigned char>(block_[behind])];
+            if (!opens || (opens == ASK && (!begins(behind) || names(one.claims, behind)))) continue;
             body = behind;
             tail = static_cast<int>(i);
             return true;
@@ -207,11 +228,10 @@ class Forms {
         return false;
     }
 
-    // Whether what stands here may be more of the prefix.
-    bool claimed(int claims, size_t at) const {
-        if ((claims & BRACKET) && block_[at] == '[') return true;
+    // Whether the name of a program stands here, and may be more of the prefix.
+    bool names(int claims, size_t at) const {
         if (!(claims & (SURE | NAME))) return false;
-        if ((claims & SURE) && (block_[at] == ':' || stands(KERNEL, at))) return true;
+        if ((claims & SURE) && (block_[at] == ':' || stands(std::string("kernel:"), at))) return true;
         for (size_t i = at; i < to_ && i - at <= LONGEST; ++i) {
             char c = block_[i];
             if (c == ':') return (claims & NAME) || (i > at && block_[i - 1] == ']');
@@ -225,14 +245,13 @@ class Forms {
         char c = block_[at];
         if (!first[static_cast<unsigned char>(c)] && !(c == '[' && !digit(block_[at + 1]))) return false;
         if (!suspect[static_cast<unsigned char>(c)]) return true;
-        for (const std::string &word : never)
+        for (const Fixed &word : never)
             if (stands(word, at)) return false;
         return true;
     }
 
     const char *block_ = nullptr;
     size_t to_ = 0, start_ = 0, end_ = 0;
-    const std::string KERNEL = "kernel:";
     int timed_ = NONE;    // the prefix of the time that is known; NONE where it stands in several pieces
     bool known_ = false;
     std::string piece_;   // that time as it stands in the line

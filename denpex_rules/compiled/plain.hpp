@@ -361,7 +361,7 @@ class Reader {
     }
 
     // Keep what an emitter's last line shows: it is complete.
-    Stop finish(Speaker &speaker) {
+    [[gnu::noinline]] Stop finish(Speaker &speaker) {
         const std::vector<int> &places = answers_[speaker.answer];
         std::shared_ptr<const Mark> mark;
         for (; speaker.next < places.size(); ++speaker.next) {
@@ -554,7 +554,7 @@ class Reader {
     }
 
     // A text with all its digits alike, and the number of a form behind it.
-    static void shape(Text text, int form, std::string &into) {
+    [[gnu::noinline]] static void shape(Text text, int form, std::string &into) {
         into.assign(text);
         for (char &c : into) c = digit(c) ? '0' : c;  // without a branch: many bytes at once
         into.append(reinterpret_cast<const char *>(&form), sizeof form);

@@ -85,11 +85,11 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
 
     cdef cppclass Forms:
         cbool first[256]
-        cbool suspect[256]
-        vector[string] never
+        void avoid(string) except +
         vector[Prefix] prefixes
         size_t body
         int form()
+        void add(Prefix) except +
 
     cdef int NO "denpex::NONE"
     cdef int READ_IN_FULL "denpex::FULL"
@@ -151,8 +151,7 @@ cdef class Plain:
         for byte in first:
             self.reader.forms.first[<uint8_t>byte] = True
         for word in never:
-            self.reader.forms.never.push_back(<bytes>word)
-            self.reader.forms.suspect[<uint8_t>word[0]] = True
+            self.reader.forms.avoid(<bytes>word)
         for word in own:
             self.reader.own.push_back(<bytes>word)
         self.reader.glued = glued
@@ -179,7 +178,7 @@ cdef class Plain:
                 tail.end.text, tail.words.text, tail.settled, tail.claims = end, words, settled, claims
                 prefix.tails.push_back(tail)
             prefix.settle()
-            self.reader.forms.prefixes.push_back(prefix)
+            self.reader.forms.add(prefix)
 
     # ---- one block
 
