@@ -26,15 +26,23 @@ _UNITS: Final = tuple(10 ** (9 - digits) for digits in range(10))  # ns of the l
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@lru_cache(maxsize=CACHED)
 def _second(year: int, month: int, day: int, clock: bytes) -> int | None:
     """Return the second that starts at `clock` (HH:MM:SS) in ns, as if it were UTC. A leap second (60) is the next minute's 0."""
+    minute = _minute(year, month, day, clock[:5])
     try:
-        minute = from_datetime(datetime(year, month, day, int(clock[:2]), int(clock[3:5]), tzinfo=UTC))
         second = int(clock[6:8])
     except ValueError:
         return None
-    return minute + second * SECOND if second <= 60 else None
+    return minute + second * SECOND if minute is not None and second <= 60 else None
+
+
+@lru_cache(maxsize=CACHED)
+def _minute(year: int, month: int, day: int, clock: bytes) -> int | None:
+    """Return the minute that starts at `clock` (HH:MM) in ns, as if it were UTC."""
+    try:
+        return from_datetime(datetime(year, month, day, int(clock[:2]), int(clock[3:5]), tzinfo=UTC))
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=CACHED)
