@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
-from typing import Final, Protocol
+from typing import Final
 
 from attrs import frozen
 
+from denpex_rules.ahead import Ahead, NoneAhead
 from denpex_rules.assembly import HOST_KINDS, Piece, Speaker, Whole, shape, shown
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.followers import Followers
@@ -40,54 +41,6 @@ _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _NO_HITS: Final[Mapping[int, int]] = {}
 _NO_FIELDS: Final[Mapping[str, Value]] = {}
 _NOTHING: Final = Hit({}, 0, 0)
-
-
-class Ahead(Protocol):
-    """Lines that were taken elsewhere and are known there only."""
-
-    @property
-    def marks(self) -> int:
-        """How many more marked lines will be kept of the source."""
-
-    @property
-    def runs(self) -> int:
-        """How many more runs its emitters will have."""
-
-    def settle(self, label: str) -> None:
-        """Hand over what is known of one emitter: another line of it is about to be placed."""
-
-    def settle_row(self, event: str, label: str) -> None:
-        """Hand over the marked lines of one event and emitter, but its last line: another sighting is about to be kept."""
-
-    def settle_marks(self) -> None:
-        """Hand over all marked lines but the last of each emitter."""
-
-    def settle_all(self) -> None:
-        """Hand over everything."""
-
-    def finish_all(self) -> None:
-        """Hand over everything, last lines as finished where they can be: no more come."""
-
-
-class NoneAhead:
-    """There are no such lines."""
-
-    marks = runs = 0
-
-    def settle(self, label: str) -> None:
-        """Do nothing."""
-
-    def settle_row(self, event: str, label: str) -> None:
-        """Do nothing."""
-
-    def settle_marks(self) -> None:
-        """Do nothing."""
-
-    def settle_all(self) -> None:
-        """Do nothing."""
-
-    def finish_all(self) -> None:
-        """Do nothing."""
 
 
 class Recorder:

@@ -14,13 +14,14 @@ from itertools import pairwise
 from typing import Final, Protocol
 
 from denpex_rules import formats, native
+from denpex_rules.ahead import NoneAhead
 from denpex_rules.bulk import Bulk
 from denpex_rules.forms import Forms
 from denpex_rules.lines import LineSplitter, PhysicalLine
 from denpex_rules.native import Native
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints
-from denpex_rules.recorder import SAMPLE_LINES, NoneAhead, Peel, Recorder, Size, State
+from denpex_rules.recorder import SAMPLE_LINES, Peel, Recorder, Size, State
 from denpex_rules.school import school_of
 from denpex_rules.sighting import Scan
 from denpex_rules.skim import Screen
