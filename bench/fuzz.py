@@ -8,6 +8,7 @@ At the end seeds are named that took more than 10 times as long as the median of
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import resource
@@ -81,9 +82,19 @@ def scanned(chance: random.Random, logs: dict[str, bytes], program: Program, val
     return f"took {seconds:.0f} s" if seconds > SLOW_S else ""
 
 
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    assert __doc__
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("first_seed", type=int, nargs="?", default=0)
+    return parser.parse_args()
+
+
 def main() -> int:
     """Run until the time is up; the exit code says whether every seed was well."""
-    seconds, seed = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    asked = arguments()
+    seconds, seed = asked.seconds, asked.first_seed
     program, validator = compile_rules(load_pack()), jsonschema.Draft202012Validator(report_schema())
     first, failed, end = seed, 0, time.monotonic() + seconds
     taken: dict[int, float] = {}
