@@ -71,7 +71,7 @@ class Calendar:
 
     def resolver(self, scan: Scan) -> Resolver:
         """Return a resolver for one collection. Raises UsageError when the zone is unknown."""
-        instants = {(s.instant, s.emitter.source) for s in by_line(scan.sightings)}
+        instants = {(s.instant, s.emitter.source) for s, *_ in by_line(scan.sightings)}
         instants |= {(a.frame, a.emitter.source) for c in scan.sources for a in c.activities if a.runs}
         dated = [i.hi if i.hi < MAX else i.lo for i, _ in instants if i.year and i.clock in {"wall", "local"} and i.known]
         modified = {c.source: c.mtime for c in scan.sources if c.mtime is not None}

@@ -15,7 +15,7 @@ from attrs import evolve
 from denpex_rules.calendar import Resolver
 from denpex_rules.clock import Instant
 from denpex_rules.rule import RESTART, Kind
-from denpex_rules.sighting import Activity, Actor, Dropped, Emitter, ErrorLine, Sighting, SourceCoverage
+from denpex_rules.sighting import Activity, Actor, Dropped, Emitter, ErrorLine, Sighting, SourceCoverage, by_line
 from denpex_rules.topology import Topology, subject_of
 
 # Rank and agent logs of a job are collected in one go, so the last line of any of them shows how far all of them reach.
@@ -44,23 +44,17 @@ class Resolution:
         self._instants: dict[tuple[Instant, str, str | None], Instant] = {}
 
     def sightings(self, sightings: Iterable[Sighting]) -> list[Sighting]:
-        """Return sightings of whom their lines name, else of who printed them.
-
-        Those of one line often stand together: who printed it, and when, is worked out once.
-        """
+        """Return sightings of whom their lines name, else of who printed them."""
         found = []
-        emitter: Emitter | None = None
-        actor: Actor | None = None
-        at: Instant | None = None
-        for sighting in sightings:
-            if sighting.actor is not actor or sighting.instant is not at or sighting.emitter is not emitter:
-                emitter, actor, at = sighting.emitter, sighting.actor, sighting.instant
-                printer, own = self._printer(emitter, actor)
-                instant = self.instant(at, emitter.source, printer.host)
-            fields = sighting.fields
-            named = subject_of(printer, fields, sighting.kind) if fields else printer
-            subject = own if named is printer else self._subject(sighting.emitter, named)
-            found.append(sighting.placed(instant, subject))
+        for together in by_line(sightings):
+            emitter = together[0].emitter
+            printer, own = self._printer(emitter, together[0].actor)
+            instant = self.instant(together[0].instant, emitter.source, printer.host)
+            for sighting in together:
+                fields = sighting.fields
+                named = subject_of(printer, fields, sighting.kind) if fields else printer
+                subject = own if named is printer else self._subject(emitter, named)
+                found.append(sighting.placed(instant, subject))
         return found
 
     def error(self, error: ErrorLine) -> ErrorLine:

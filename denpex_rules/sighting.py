@@ -164,15 +164,18 @@ def _finished(draft: _Draft) -> Sighting:
     return draft  # type: ignore[return-value]  # it is one now
 
 
-def by_line(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
-    """Yield one of those that stand together and are known to have emitter, actor and instant in common: most often of one line."""
-    emitter: Emitter | None = None
-    actor: Actor | None = None
-    instant: Instant | None = None
+def by_line(sightings: Iterable[Sighting]) -> Iterator[list[Sighting]]:
+    """Yield those that stand together and are known to have emitter, actor and instant in common: most often those of one line."""
+    together: list[Sighting] = []
     for sighting in sightings:
-        if sighting.actor is not actor or sighting.instant is not instant or sighting.emitter is not emitter:
-            emitter, actor, instant = sighting.emitter, sighting.actor, sighting.instant
-            yield sighting
+        if together:
+            first = together[0]
+            if sighting.actor is not first.actor or sighting.instant is not first.instant or sighting.emitter is not first.emitter:
+                yield together
+                together = []
+        together.append(sighting)
+    if together:
+        yield together
 
 
 TEXT_LIMIT: Final = 1000

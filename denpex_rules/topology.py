@@ -138,7 +138,7 @@ def build(sightings: Iterable[Sighting], activities: Iterable[Activity], identit
     topology = Topology()
     sightings, activities = tuple(sightings), tuple(activities)
     telling = [s for s in sightings if s.event in identities]
-    own = list(dict.fromkeys([(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s in by_line(sightings)]))
+    own = list(dict.fromkeys([(a.emitter, a.actor) for a in activities] + [(s.emitter, s.actor) for s, *_ in by_line(sightings)]))
     numbered = _numbered(own)
     worlds = {w for s in telling if isinstance(w := s.fields.get("world"), int) and 0 < w <= 10_000_000}
     groups = {w for w in worlds if w == max(worlds) and _only_groups([s for s in telling if s.fields.get("world") == w], numbered)}
