@@ -7,6 +7,7 @@ is known to it alone until it is settled: before another line of the same emitte
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -41,7 +42,7 @@ _MODULE: Final = "denpex_rules.plain"
 _NOBODY: Final = -1
 _ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3}
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
-_CLOCKS: Final = frozenset({b"00:00:00", b"0000-00-00 00:00:00", b"0000-00-00T00:00:00"})
+_CLOCK: Final = re.compile(rb"(?:.*[^0:])?00:00:00", re.DOTALL)  # the numbers of a time, all digits alike
 _SECRET: Final = int.from_bytes(os.urandom(8), "little")  # so that no log can be written to fill the tables badly
 
 
@@ -420,10 +421,10 @@ def _told(prefix: Prefix) -> tuple[Any, ...]:
 
 
 def _is_clock(prefix: Prefix) -> bool:
-    """Whether the time of a prefix is one group that ends with the second, so that its minute tells the rest."""
+    """Whether the time of a prefix is one group that ends with minute and second, so that its hour tells the rest."""
     if prefix.roles.count("when") != 1:
         return False
     first = next(i for i, step in enumerate(prefix.steps) if step.role == "when")
     last = max(i for i, step in enumerate(prefix.steps) if step.role == "when")
     parts = [step.text if step.role == "fixed" else b"0" * step.width for step in prefix.steps[first : last + 1]]
-    return shape(b"".join(parts)) in _CLOCKS
+    return _CLOCK.fullmatch(shape(b"".join(parts))) is not None

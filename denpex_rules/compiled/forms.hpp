@@ -55,7 +55,7 @@ struct Tail {
 struct Prefix {
     std::vector<Step> steps;
     std::vector<Tail> tails;
-    bool clocked = false;  // its time ends with a second, of a minute that the rest tells
+    bool clocked = false;  // its time ends with minute and second, of an hour that the rest tells
     size_t opens = 0, closes = 0, width = 0;  // where its time stands in one piece: the first step of it, the one behind it, bytes
 
     // Find out where the time stands; called once the steps and tails are known.

@@ -112,7 +112,7 @@ struct Shape {  // of error lines
 class Reader {
   public:
     Reader(uint64_t secret, size_t longest)
-        : longest_(longest), whos_(secret), whens_(secret), minutes_(secret), shapes_(secret), errors_(secret) {
+        : longest_(longest), whos_(secret), whens_(secret), hours_(secret), shapes_(secret), errors_(secret) {
         answers_.emplace_back();
     }
 
@@ -212,11 +212,11 @@ class Reader {
     }
 
     void answer_when(const Second &found, bool odd) {
-        if (forms.prefixes[forms.prefix].clocked && !odd && sixty()) {
+        if (forms.prefixes[forms.prefix].clocked && !odd && in_hour()) {
             Second begin = found;
             begin.lo -= second() * SECOND;
             begin.hi -= second() * SECOND;
-            int id = minutes_.add(minute());
+            int id = hours_.add(hour());
             begins_.resize(id + 1);
             begins_[id] = begin;
             return;
@@ -273,7 +273,7 @@ class Reader {
 
     void forget_whens() {
         whens_.clear();
-        minutes_.clear();
+        hours_.clear();
         seconds.clear();
         begins_.clear();
     }
@@ -284,7 +284,7 @@ class Reader {
         answers_.resize(1);
     }
 
-    size_t known_whens() const { return whens_.size() + minutes_.size(); }
+    size_t known_whens() const { return whens_.size() + hours_.size(); }
     size_t known_shapes() const { return shapes_.size(); }
 
     // The speaker's last line is taken over by the caller.
@@ -569,18 +569,22 @@ class Reader {
 
     // ---- its time
 
-    Text minute() const { return Text(forms.time).substr(0, forms.time.size() - 2); }
+    // What stands in front of minute and second, which are told by the last four digits.
+    Text hour() const { return Text(forms.time).substr(0, forms.time.size() - 4); }
 
-    int64_t second() const {
-        const char *p = forms.time.data() + forms.time.size() - 2;
-        return (p[0] - '0') * 10 + (p[1] - '0');
+    int64_t second() const {  // of the hour
+        const char *p = forms.time.data() + forms.time.size() - 4;
+        return ((p[0] - '0') * 10 + (p[1] - '0')) * 60 + (p[2] - '0') * 10 + (p[3] - '0');
     }
 
-    bool sixty() const { return forms.time[forms.time.size() - 2] < '6'; }
+    bool in_hour() const {
+        const char *p = forms.time.data() + forms.time.size() - 4;
+        return p[0] < '6' && p[2] < '6';
+    }
 
     bool find_when() {
-        if (forms.prefixes[forms.prefix].clocked && sixty()) {
-            int id = minutes_.find(minute());
+        if (forms.prefixes[forms.prefix].clocked && in_hour()) {
+            int id = hours_.find(hour());
             if (id != NONE) {
                 when_ = begins_[id];
                 when_.lo += second() * SECOND;
@@ -625,7 +629,7 @@ class Reader {
     std::vector<std::vector<int>> direct_;  // emitters by form and number
     std::string who_key_, shape_, error_;
     Second when_;
-    Index whos_, whens_, minutes_, shapes_, errors_;
+    Index whos_, whens_, hours_, shapes_, errors_;
     std::vector<int> shown_;
     std::vector<Second> begins_;
     std::vector<std::vector<int>> answers_;

@@ -212,3 +212,27 @@ def test_last_lines_are_finished_together() -> None:
     compiled, one_by_one = both(data + line(7, 41, "ERROR read of a new shard failed") + line(8, 41, "ERROR peer 3 lost"))
     assert compiled == one_by_one
     assert compiled.errors[-1].text.endswith("a new shard failed")
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "2026-11-30T{h:02}:{m:02}:{s:02}Z ",
+        "[rank3]: 2026-11-30 {h:02}:{m:02}:{s:02},000 ",
+        "[rank3]:[I1130 {h:02}:{m:02}:{s:02}.000000001 x.cpp:6] ",
+        "Nov 30 {h:02}:{m:02}:{s:02} node-07 trainer[42]: ",
+    ],
+)
+def test_an_hour_tells_its_minutes_and_seconds(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a new hour one line is asked about; the times of the others follow, but of those that are none."""
+    asked: list[Any] = []
+    answer = native.Native._answer_when
+    monkeypatch.setitem(native._ANSWERS, native.WHEN, lambda self: (asked.append(1), answer(self)))
+    times = [(h, m, s) for h in (9, 10, 23) for m in range(0, 60, 7) for s in range(0, 60, 11)]
+    odd = [(10, 5, 60), (10, 60, 3), (24, 0, 0), (25, 1, 1), (11, 0, 0)]
+    data = b"".join(
+        f"{prefix}INFO step {n} done\n".format(h=h, m=m, s=s, n=7).encode() for n, (h, m, s) in enumerate(times * 5 + odd)
+    )
+    fast, slow = both(data)
+    assert fast == slow
+    assert len(asked) <= 8 + len(odd)
