@@ -8,12 +8,18 @@
 #include <utility>
 #include <vector>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "index.hpp"
 
 namespace denpex {
 
 constexpr size_t DIGITS = 7;  // of a number that comes as it comes
 constexpr size_t SPANS = 64;  // numbers of one prefix that tell something
+constexpr size_t OUTLINE = 96;  // bytes of a prefix that is known by its outline
+constexpr size_t OUTLINES = 4;  // of one prefix, and numbers of one that tell the emitter
 constexpr int FORM = 64;      // tails of one prefix at most
 
 // What may not begin a message, as bits: a bracket; the name of a program with its pid, the kernel's, a facility's gap; any name.
@@ -121,6 +127,13 @@ class Forms {
                 one.opens[c] = no ? 0 : ask ? ASK : YES;
             }
         prefixes.push_back(std::move(prefix));
+        outlines_.emplace_back();
+    }
+
+    void forget() {
+        prefixes.clear();
+        outlines_.clear();
+        known_ = false;
     }
 
     void begin(const char *block, size_t to) {
@@ -140,7 +153,10 @@ class Forms {
         start_ = start;
         end_ = end;
         if (prefixes.empty()) return false;
-        if (matches(prefix)) return true;  // most often it is the form of the line before
+#ifdef __SSE2__
+        if (known_ && timed_ == prefix && looks_like()) return true;  // most often it looks like one of the lines before
+#endif
+        if (matches(prefix)) return true;
         int before = prefix;
         for (int i = 0; i < static_cast<int>(prefixes.size()); ++i)
             if (i != before && matches(i)) return true;
@@ -166,7 +182,7 @@ class Forms {
         const size_t steps = form.steps.size();
         size_t at = start_, from = start_, behind = start_;  // [from, behind): the time, where it stands in one piece
         bool again = false;
-        count = 0;
+        count = frees_ = 0;
         for (size_t i = 0; i < steps; ++i) {
             if (i == form.opens) {
                 from = at;
@@ -189,10 +205,12 @@ class Forms {
             for (; at - begin < most && digit(block_[at]); ++at)  // the newline ends it
                 number = at - begin < DIGITS ? number * 10 + (block_[at] - '0') : number;
             if (at == begin || at - begin < static_cast<size_t>(step.width) || digit(block_[at])) return false;
-            if (step.role != FREE) {
-                if (count == SPANS) return false;
-                spans[count++] = Span{begin, at - begin, step.role, number};
+            if (step.role == FREE) {
+                if (frees_ < SPANS) free_[frees_++] = Span{begin, at - begin, FREE, 0};
+                continue;
             }
+            if (count == SPANS) return false;
+            spans[count++] = Span{begin, at - begin, step.role, number};
         }
         if (!ended(form, at)) return false;
         prefix = id;
@@ -204,9 +222,117 @@ class Forms {
                 if (spans[i].role == WHEN) time.append(block_ + spans[i].at, spans[i].size);
             piece_.assign(block_ + from, behind - from);
             timed_ = form.opens == steps ? NONE : id;
+            for (Outline &one : outlines_[id]) std::memcpy(one.value + one.time, piece_.data(), piece_.size());
+        }
+        outline(form, at, from);
+        return true;
+    }
+
+    // A prefix as it stood in a line: others that differ only in the digits of its numbers are told by a few comparisons.
+    struct Outline {
+        uint8_t value[OUTLINE] = {}, fixed[OUTLINE] = {}, number[OUTLINE] = {};  // masks of bytes that are as they are, of digits
+        size_t size = 0, time = 0;  // bytes; where the time begins
+        int tail = 0;
+        size_t count = 0;
+        Span spans[OUTLINES] = {};  // of the numbers that tell the emitter, from the begin of the line
+    };
+
+    // Keep the outline of the line that was looked at. Its tails begin at `at`, its time at `from`.
+    void outline(const Prefix &form, size_t at, size_t from) {
+        std::vector<Outline> &known = outlines_[prefix];
+        const size_t size = body - start_;
+        if (known.size() == OUTLINES || form.opens == form.steps.size() || size > OUTLINE || frees_ == SPANS) return;
+        if (start_ + OUTLINE > to_ || !is_first(form, at)) return;
+        for (const Outline &one : known)
+            if (one.size == size && fits(one)) return;
+        Outline one;
+        one.size = size;
+        one.time = from - start_;
+        one.tail = tail;
+        std::memcpy(one.value, block_ + start_, size);
+        std::memset(one.fixed, 0xFF, size);
+        for (size_t i = 0; i < count; ++i) {
+            if (spans[i].role != WHO) continue;
+            if (one.count == OUTLINES) return;
+            one.spans[one.count++] = Span{spans[i].at - start_, spans[i].size, WHO, 0};
+            vary(one, spans[i]);
+        }
+        for (size_t i = 0; i < frees_; ++i) vary(one, free_[i]);
+        if (form.clocked)  // minute and second: the hour is known
+            for (size_t back : {5, 2}) vary(one, Span{from + form.width - back, 2, WHEN, 0});
+        known.push_back(one);
+    }
+
+    void vary(Outline &one, const Span &span) const {
+        std::memset(one.fixed + (span.at - start_), 0, span.size);
+        std::memset(one.number + (span.at - start_), 0xFF, span.size);
+    }
+
+    // Whether no tail before the one that was found fits a line that looks the same up to the message.
+    bool is_first(const Prefix &form, size_t at) const {
+        for (int i = 0; i < tail; ++i) {
+            const std::string text = form.tails[i].end.text + form.tails[i].words.text;
+            size_t same = 0;
+            while (same < text.size() && block_[at + same] == text[same]) ++same;
+            if (same == text.size() || at + same >= body) return false;
         }
         return true;
     }
+
+#ifdef __SSE2__
+    // Whether the line looks like one before it, of the same second, or of the same hour where that tells the rest.
+    bool looks_like() {
+        if (start_ + OUTLINE > to_) return false;
+        for (const Outline &one : outlines_[prefix]) {
+            if (!fits(one)) continue;
+            const Tail &end = prefixes[prefix].tails[one.tail];
+            const size_t behind = start_ + one.size;
+            uint8_t opens = end.opens[static_cast<unsigned char>(block_[behind])];
+            if (!opens || (opens == ASK && (!begins(behind) || names(end.claims, behind)))) return false;
+            body = behind;
+            tail = one.tail;
+            same = !prefixes[prefix].clocked || is_same_second(block_ + start_ + one.time);
+            count = one.count;
+            for (size_t k = 0; k < count; ++k) {
+                Span span = one.spans[k];
+                span.at += start_;
+                for (size_t d = 0; d < span.size; ++d) span.number = span.number * 10 + (block_[span.at + d] - '0');
+                spans[k] = span;
+            }
+            return true;
+        }
+        return false;
+    }
+
+    // Whether the time at `at` is that of the line before; another second of its hour is taken down.
+    bool is_same_second(const char *at) {
+        const size_t seconds = piece_.size() - 5;
+        if (std::memcmp(at + seconds, piece_.data() + seconds, 5) == 0) return true;
+        piece_.assign(at, piece_.size());
+        char *digits = &time[time.size() - 4];
+        digits[0] = at[seconds];
+        digits[1] = at[seconds + 1];
+        digits[2] = at[seconds + 3];
+        digits[3] = at[seconds + 4];
+        known_ = false;
+        return false;
+    }
+
+    bool fits(const Outline &one) const {
+        const __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
+        for (size_t i = 0; i < one.size; i += 16) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(block_ + start_ + i));
+            const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.value + i));
+            const __m128i fixed = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.fixed + i));
+            const __m128i number = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.number + i));
+            const __m128i other = _mm_and_si128(_mm_xor_si128(bytes, value), fixed);
+            const __m128i digits = _mm_sub_epi8(bytes, zero);
+            const __m128i above = _mm_and_si128(_mm_subs_epu8(digits, nine), number);
+            if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(other, above), _mm_setzero_si128())) != 0xFFFF) return false;
+        }
+        return true;
+    }
+#endif
 
     // Find which tail the prefix has, and where the message begins.
     bool ended(const Prefix &form, size_t at) {
@@ -252,6 +378,9 @@ class Forms {
 
     const char *block_ = nullptr;
     size_t to_ = 0, start_ = 0, end_ = 0;
+    std::vector<std::vector<Outline>> outlines_;  // by prefix
+    Span free_[SPANS];    // numbers of the line that tell nothing
+    size_t frees_ = 0;
     int timed_ = NONE;    // the prefix of the time that is known; NONE where it stands in several pieces
     bool known_ = false;
     std::string piece_;   // that time as it stands in the line

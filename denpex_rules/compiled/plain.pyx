@@ -90,6 +90,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         size_t body
         int form()
         void add(Prefix) except +
+        void forget()
 
     cdef int NO "denpex::NONE"
     cdef int READ_IN_FULL "denpex::FULL"
@@ -167,7 +168,7 @@ cdef class Plain:
         cdef Prefix prefix
         cdef Step step
         cdef Tail tail
-        self.reader.forms.prefixes.clear()
+        self.reader.forms.forget()
         for steps, tails, clocked in prefixes:
             prefix = Prefix()
             prefix.clocked = clocked
