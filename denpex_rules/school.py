@@ -36,8 +36,14 @@ _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
 # What no message of a form may begin with where it could be more of the prefix, by the bits of `Tail.claims`: a bracket; the name
 # of a program with its pid, the kernel's, a facility's gap; any name of a program.
-BRACKET, SURE, NAME = 1, 2, 4
-_REFUSED: Final = {BRACKET: rb"(?!\[)", SURE: rb"(?!:|kernel:|[^\s:]{0,140}\]:)", NAME: rb"(?![^\s:]{0,140}:)"}
+# And where only one word belongs to a form, its messages begin with a number: a second word makes another form.
+BRACKET, SURE, NAME, NUMBER = 1, 2, 4, 8
+_REFUSED: Final = {
+    BRACKET: rb"(?!\[)",
+    SURE: rb"(?!:|kernel:|[^\s:]{0,140}\]:)",
+    NAME: rb"(?![^\s:]{0,140}:)",
+    NUMBER: rb"(?=\d)",
+}
 # Messages that begin with what some formats read as more of their prefix, by what is refused then.
 _BRACKETS: Final = (
     b"[Rank 3] x",
@@ -60,6 +66,7 @@ _CLAIMS: Final = {
     NAME: (b"name: x",),
 }
 _WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
+_ONE_WORD: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=]{1,2}")
 # Messages by which a logger that prints what is bound behind them tells who prints: none of its lines is plain.
 _BOUND: Final = (b"step done rank=1", b"step done rank=2")
 # What no line names, in place of what the places of sources name.
@@ -98,7 +105,7 @@ class Tail:
     Args:
         end: its end.
         words: the first words of the message, where these belong to the form.
-        claims: what could be more of the prefix, as bits: then no message of the form begins with it.
+        claims: what could be more of the prefix, as bits: then no message of the form begins with it; NUMBER: all begin with one.
     """
 
     end: bytes
@@ -209,6 +216,8 @@ class School:
         if shown.place != _Shown.of(self.peel, raw[:body], raw[body:]).place:  # what follows belongs to the prefix: a space, say
             return None
         claims = sum(bit for bit, told in _CLAIMS.items() if any(_Shown.of(self.peel, raw[:body], text) != shown for text in told))
+        if _ONE_WORD.fullmatch(raw, begin, body):
+            claims |= NUMBER
         tail = Tail(raw[position:begin], raw[begin:body], claims)
         pattern, roles = _grouped(steps)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))

@@ -23,7 +23,8 @@ constexpr size_t OUTLINES = 4;  // of one prefix, and numbers of one that tell t
 constexpr int FORM = 64;      // tails of one prefix at most
 
 // What may not begin a message, as bits: a bracket; the name of a program with its pid, the kernel's, a facility's gap; any name.
-enum Claim { BRACKET = 1, SURE = 2, NAME = 4 };
+// And whether all messages begin with a number.
+enum Claim { BRACKET = 1, SURE = 2, NAME = 4, NUMBER = 8 };
 
 constexpr uint8_t YES = 1, ASK = 2;
 constexpr size_t LONGEST = 140;  // bytes of the name of a program, with its pid
@@ -123,7 +124,8 @@ class Forms {
         for (Tail &one : prefix.tails)
             for (int c = 0; c < 256; ++c) {
                 bool ask = c == '[' || suspect[c] || (one.claims & (SURE | NAME));
-                bool no = c == '[' ? one.claims & BRACKET : !first[c];
+                bool no = c == '[' ? (one.claims & BRACKET) : !first[c];
+                no |= (one.claims & NUMBER) && !digit(static_cast<char>(c));
                 one.opens[c] = no ? 0 : ask ? ASK : YES;
             }
         prefixes.push_back(std::move(prefix));

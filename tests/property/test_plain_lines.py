@@ -55,6 +55,8 @@ MESSAGES = [
     "WARNING: {f}",
     "{f} done",
     "kernel: done {r}",
+    "ERROR peer {r} lost",
+    "[{f}] done",
     "trainer[4{r}]: done {f}",
     ":err   : [12345.{f:03}901] done",
     "",

@@ -163,6 +163,17 @@ def test_a_message_that_begins_like_a_program_has_no_form() -> None:
         assert not knows(taught, b"2026-11-30T10:00:08.125Z step " + message)
 
 
+@pytest.mark.parametrize("line", [b"2026-11-30T10:00:07.125Z step 9 done", b"2026-11-30T10:00:07.125Z step "])
+def test_words_that_a_number_or_the_end_cut_short_are_followed_by_numbers(line: bytes) -> None:
+    """Else a name and its level would be taken for a word and a message: `step ERROR …` is a logger's line."""
+    forms = Forms(peel)
+    for _ in range(2):
+        forms.learn(line, peel(line))
+    forms.refresh()
+    assert forms.head(b"2026-11-30T10:00:08.125Z step 10 done\n", 0)[0]
+    assert not forms.head(b"2026-11-30T10:00:08.125Z step ERROR read failed\n", 0)[0]
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e[:40].decode())
 def test_no_message_reads_as_more_of_a_prefix(example: bytes) -> None:
     """A form tells the same as reading in full, whatever of the lines of any other format stands behind its prefix."""
