@@ -193,32 +193,31 @@ def test_matcher_announces_events_by_their_literals() -> None:
     assert list(Program((), (), ()).matcher.announced(text)) == []
 
 
-def test_the_chosen_backend_is_built_when_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first bytes are looked through by what is built at once; what finds the literals makes no difference."""
-    text = "x NVRM: Xid (PCI:0000:41:00): 79 é 5 milliseconds".encode()
-    monkeypatch.setattr("denpex_rules.program.WORTH", 3 * len(text))
-    built: list[str] = []
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the backends that are chosen from now on."""
+    names: list[str] = []
 
     def choose(name: str, literals: list[bytes]) -> Backend:
-        built.append(name)
+        names.append(name)
         return AhoCorasick(literals)
 
     monkeypatch.setattr("denpex_rules.program.choose", choose)
+    return names
+
+
+def test_the_chosen_backend_is_built_when_it_is_worth_it(built: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first bytes are looked through by what is built at once; what finds the literals makes no difference."""
+    text = "x NVRM: Xid (PCI:0000:41:00): 79 é 5 milliseconds".encode()
+    monkeypatch.setattr("denpex_rules.program.WORTH", 3 * len(text))
     matcher = evolve(PROGRAM, backend="auto").matcher
     first = matcher.hits(text)
     assert [matcher.hits(text) == first, built] == [True, []]
     assert [matcher.hits(text) == first, matcher.hits(text) == first, built] == [True, True, ["auto"]]
 
 
-def test_the_chosen_backend_is_built_at_once_for_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chosen_backend_is_built_at_once_for_much(built: list[str]) -> None:
     """Where it is known that many bytes will come, nothing is looked through by anything else; for few, as if nothing was known."""
-    built: list[str] = []
-
-    def choose(name: str, literals: list[bytes]) -> Backend:
-        built.append(name)
-        return AhoCorasick(literals)
-
-    monkeypatch.setattr("denpex_rules.program.choose", choose)
     matcher = evolve(PROGRAM, backend="auto").matcher
     matcher.expect(100)
     matcher.hits(b"x")
