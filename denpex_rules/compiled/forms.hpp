@@ -226,7 +226,9 @@ class Forms {
             timed_ = form.opens == steps ? NONE : id;
             for (Outline &one : outlines_[id]) std::memcpy(one.value + one.time, piece_.data(), piece_.size());
         }
+#ifdef __SSE2__
         outline(form, at, from);
+#endif
         return true;
     }
 
@@ -239,6 +241,7 @@ class Forms {
         Span spans[OUTLINES] = {};  // of the numbers that tell the emitter, from the begin of the line
     };
 
+#ifdef __SSE2__
     // Keep the outline of the line that was looked at. Its tails begin at `at`, its time at `from`.
     void outline(const Prefix &form, size_t at, size_t from) {
         std::vector<Outline> &known = outlines_[prefix];
@@ -281,7 +284,6 @@ class Forms {
         return true;
     }
 
-#ifdef __SSE2__
     // Whether the line looks like one before it, of the same second, or of the same hour where that tells the rest.
     bool looks_like() {
         if (start_ + OUTLINE > to_) return false;
