@@ -224,7 +224,7 @@ class Forms {
                 if (spans[i].role == WHEN) time.append(block_ + spans[i].at, spans[i].size);
             piece_.assign(block_ + from, behind - from);
             timed_ = form.opens == steps ? NONE : id;
-            for (Outline &one : outlines_[id]) std::memcpy(one.value + one.time, piece_.data(), piece_.size());
+            for (Outline &one : outlines_[id]) one.put(one.time, piece_);
         }
 #ifdef __SSE2__
         outline(form, at, from);
@@ -234,11 +234,26 @@ class Forms {
 
     // A prefix as it stood in a line: others that differ only in the digits of its numbers are told by a few comparisons.
     struct Outline {
-        uint8_t value[OUTLINE] = {}, fixed[OUTLINE] = {}, number[OUTLINE] = {};  // masks of bytes that are as they are, of digits
-        size_t size = 0, time = 0;  // bytes; where the time begins
+        uint8_t low[OUTLINE] = {}, above[OUTLINE];  // the least that each byte may be, and by how much it may be more
+        size_t size = 0, time = 0;                  // bytes; where the time begins
         int tail = 0;
         size_t count = 0;
         Span spans[OUTLINES] = {};  // of the numbers that tell the emitter, from the begin of the line
+
+        Outline() { std::memset(above, 0xFF, OUTLINE); }
+
+        // From `at` on it is this text, but for what may be any digit.
+        void put(size_t at, Text text) {
+            for (size_t i = 0; i < text.size(); ++i)
+                if (above[at + i] != ANY) low[at + i] = static_cast<uint8_t>(text[i]);
+        }
+
+        void vary(size_t at, size_t digits) {
+            std::memset(low + at, '0', digits);
+            std::memset(above + at, ANY, digits);
+        }
+
+        static constexpr uint8_t ANY = 9;
     };
 
 #ifdef __SSE2__
@@ -254,23 +269,18 @@ class Forms {
         one.size = size;
         one.time = from - start_;
         one.tail = tail;
-        std::memcpy(one.value, block_ + start_, size);
-        std::memset(one.fixed, 0xFF, size);
+        std::memset(one.above, 0, size);
+        one.put(0, Text(block_ + start_, size));
         for (size_t i = 0; i < count; ++i) {
             if (spans[i].role != WHO) continue;
             if (one.count == OUTLINES) return;
             one.spans[one.count++] = Span{spans[i].at - start_, spans[i].size, WHO, 0};
-            vary(one, spans[i]);
+            one.vary(spans[i].at - start_, spans[i].size);
         }
-        for (size_t i = 0; i < frees_; ++i) vary(one, free_[i]);
+        for (size_t i = 0; i < frees_; ++i) one.vary(free_[i].at - start_, free_[i].size);
         if (form.clocked)  // minute and second: the hour is known
-            for (size_t back : {5, 2}) vary(one, Span{from + form.width - back, 2, WHEN, 0});
+            for (size_t back : {5, 2}) one.vary(one.time + form.width - back, 2);
         known.push_back(one);
-    }
-
-    void vary(Outline &one, const Span &span) const {
-        std::memset(one.fixed + (span.at - start_), 0, span.size);
-        std::memset(one.number + (span.at - start_), 0xFF, span.size);
     }
 
     // Whether no tail before the one that was found fits a line that looks the same up to the message.
@@ -323,16 +333,12 @@ class Forms {
     }
 
     bool fits(const Outline &one) const {
-        const __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
         for (size_t i = 0; i < one.size; i += 16) {
             const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(block_ + start_ + i));
-            const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.value + i));
-            const __m128i fixed = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.fixed + i));
-            const __m128i number = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.number + i));
-            const __m128i other = _mm_and_si128(_mm_xor_si128(bytes, value), fixed);
-            const __m128i digits = _mm_sub_epi8(bytes, zero);
-            const __m128i above = _mm_and_si128(_mm_subs_epu8(digits, nine), number);
-            if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(other, above), _mm_setzero_si128())) != 0xFFFF) return false;
+            const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.low + i));
+            const __m128i above = _mm_loadu_si128(reinterpret_cast<const __m128i *>(one.above + i));
+            const __m128i more = _mm_subs_epu8(_mm_sub_epi8(bytes, low), above);
+            if (_mm_movemask_epi8(_mm_cmpeq_epi8(more, _mm_setzero_si128())) != 0xFFFF) return false;
         }
         return true;
     }
@@ -361,13 +367,32 @@ class Forms {
     // Whether the name of a program stands here, and may be more of the prefix.
     bool names(int claims, size_t at) const {
         if (!(claims & (SURE | NAME))) return false;
-        if ((claims & SURE) && (block_[at] == ':' || stands(std::string("kernel:"), at))) return true;
-        for (size_t i = at; i < to_ && i - at <= LONGEST; ++i) {
-            char c = block_[i];
-            if (c == ':') return (claims & NAME) || (i > at && block_[i - 1] == ']');
-            if (c == ' ' || (c >= '\t' && c <= '\r')) return false;
+        const size_t end = first_of_colon_and_space(at);
+        if (end == to_ || block_[end] != ':') return false;
+        if (claims & NAME) return true;
+        return end == at || block_[end - 1] == ']' || Text(block_ + at, end - at) == "kernel";
+    }
+
+    // Where the first colon or space stands from `at` on; the end of the block where there is none near.
+    size_t first_of_colon_and_space(size_t at) const {
+        size_t i = at;
+#ifdef __SSE2__
+        const __m128i colon = _mm_set1_epi8(':'), space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'), four = _mm_set1_epi8(4);
+        for (; i + 16 <= to_ && i - at <= LONGEST; i += 16) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(block_ + i));
+            const __m128i control = _mm_cmpeq_epi8(_mm_subs_epu8(_mm_sub_epi8(bytes, tab), four), _mm_setzero_si128());
+            const __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, colon), _mm_cmpeq_epi8(bytes, space)), control);
+            if (const int mask = _mm_movemask_epi8(found)) {
+                i += __builtin_ctz(mask);
+                return i - at <= LONGEST ? i : to_;
+            }
         }
-        return false;
+#endif
+        for (; i < to_ && i - at <= LONGEST; ++i) {
+            const char c = block_[i];
+            if (c == ':' || c == ' ' || (c >= '\t' && c <= '\r')) return i;
+        }
+        return to_;
     }
 
     // Whether a message may begin here.
