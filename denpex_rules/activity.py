@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import fields_dict
 
-from denpex_rules.clock import MAX, MIN, SECOND, Instant, whole_seconds
+from denpex_rules.clock import MAX, MIN, SECOND, Instant, first_second, whole_seconds
 from denpex_rules.record import Line
 from denpex_rules.rule import Kind
 from denpex_rules.sighting import MAX_RUNS, NOBODY, Activity, Actor, Emitter
@@ -137,7 +137,7 @@ class Presence:
         """Return the runs of the clock that an instant is of; None where there are too many clocks."""
         runs = self._frames.get(instant.frame)
         if runs is None and len(self._frames) < FRAMES:
-            runs = self._frames[instant.frame] = Runs(whole_seconds(instant))
+            runs = self._frames[instant.frame] = Runs(first_second(instant))
         return runs
 
     def recount(self) -> int:

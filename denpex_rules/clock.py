@@ -106,10 +106,16 @@ def order(a: Instant, b: Instant, skew: int = 0) -> Order:
 
 
 def whole_seconds(instant: Instant) -> Instant:
-    """Return the whole seconds that an instant touches: bounds rounded outwards, at least one second."""
+    """Return the whole seconds that a printed instant touches, up to the begin of the next one: the same for all of one second."""
     lo = instant.lo if instant.lo <= MIN else instant.lo // SECOND * SECOND
-    hi = instant.hi if instant.hi >= MAX else max(-(-instant.hi // SECOND) * SECOND, lo + SECOND)
+    hi = instant.hi if instant.hi >= MAX else (instant.hi // SECOND + 1) * SECOND
     return Instant(lo, hi, instant.clock, instant.domain, instant.year)
+
+
+def first_second(instant: Instant) -> Instant:
+    """Return the first of the seconds that an instant touches; of these whole seconds it is the same."""
+    lo = instant.lo // SECOND * SECOND
+    return Instant(lo, lo + SECOND, instant.clock, instant.domain, instant.year)
 
 
 _DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d)")

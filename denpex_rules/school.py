@@ -207,7 +207,7 @@ class School:
                 free = role != "when" and len(run[0]) <= DIGITS
                 steps.append(Step(role, width=0 if free else len(run[0])))
                 position = run.end()
-        begin = len(raw) - len(line.text) + line.body  # of the message; the first words of one may belong to the form
+        begin = _begin(raw, line)  # the first words of the message may belong to the form
         if position >= begin or not any(step.role == "when" for step in steps):
             return None
         if len({self.peel(raw[:begin] + bound).actor for bound in _BOUND}) > 1:
@@ -272,13 +272,19 @@ def body_of(raw: bytes, line: Line) -> int:
     wall = line.instant.known and line.instant.clock != "monotonic"
     if not told or not wall or not line.layout or not raw.endswith(line.text):
         return 0
-    body = len(raw) - len(line.text) + line.body
+    body = _begin(raw, line)
     if not ends(line.layout):  # another prefix could stand where the message begins: its first words belong to the form
         words = _WORDS.match(raw, body)
         if words is None:
             return 0
         body = words.end()
     return body if body <= PREFIX and len(raw) - body < MESSAGE else 0
+
+
+def _begin(raw: bytes, line: Line) -> int:
+    """Return where the message of a line begins: a space between it and the prefix belongs to the prefix."""
+    body = len(raw) - len(line.text) + line.body
+    return body + raw.startswith(b" ", body)
 
 
 def _style(line: Line) -> tuple[Any, ...]:

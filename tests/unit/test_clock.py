@@ -18,12 +18,14 @@ from denpex_rules.clock import (
     UNKNOWN,
     Instant,
     Order,
+    first_second,
     format_duration,
     format_time,
     from_datetime,
     order,
     parse_duration,
     parse_time,
+    whole_seconds,
 )
 
 NS = st.integers(min_value=-(10**18), max_value=4 * 10**18)
@@ -166,3 +168,14 @@ def test_times_outside_of_the_calendar_are_shown_at_its_edge() -> None:
 def test_other_bounds_on_the_same_clock() -> None:
     """Clock, domain and year stay."""
     assert Instant(1, 2, "monotonic", "boot", year=False).bounded(5, 9) == Instant(5, 9, "monotonic", "boot", year=False)
+
+
+@pytest.mark.parametrize("width", [0, 1, 999, SECOND // 10 - 1])
+@pytest.mark.parametrize("lag", [0, 5 * SECOND])
+def test_all_times_of_a_second_touch_the_same_seconds(width: int, lag: int) -> None:
+    """Whatever the fraction, the very first nanosecond included; the first of the seconds is the same for what was rounded."""
+    begin = 7 * SECOND
+    touched = {whole_seconds(Instant(lo - lag, lo + width)) for lo in range(begin, begin + SECOND, SECOND // 10)}
+    assert touched == {Instant(begin - lag, begin + SECOND)}
+    (rounded,) = touched
+    assert first_second(rounded) == first_second(Instant(begin - lag, begin + width)) == Instant(begin - lag, begin - lag + SECOND)

@@ -192,3 +192,19 @@ def test_no_message_reads_as_more_of_a_prefix(example: bytes) -> None:
         if form and GLUED not in raw[1:]:
             assert evolve(told.without_text(), body=0) == evolve(line.without_text(), body=0), message
             assert body_of(raw, told), message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"2026-11-30T10:00:07.123456789Z stdout F [rank3]: shard 9 read",
+        b"2026-11-30T10:00:07.123456789Z [rank3]: shard 9 read",
+        b" [2026-11-30 10:00:07] iteration       60/    1000 | shard 9 read",
+    ],
+)
+def test_the_begin_of_a_second_has_the_form_of_its_other_times(line: bytes) -> None:
+    """A fraction varies freely also where it makes an arrival's time the very first of a second; a space may follow a prefix."""
+    taught = School(peel)
+    assert examined(taught, line)
+    assert knows(taught, line.replace(b"123456789", b"000000000"))
+    assert knows(taught, line.replace(b":07", b":59"))
