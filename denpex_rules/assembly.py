@@ -53,11 +53,6 @@ class Whole:
         self.starts = [0, *accumulate(len(p.text) + 1 for p in pieces[:-1])]  # where each line begins in the text
         self._shown: dict[tuple[int, int], str] = {}
 
-    @property
-    def is_brief(self) -> bool:
-        """Whether it is one line that is shown alike wherever in it a match stands."""
-        return len(self.text) <= _NEAR and _NEWLINE not in self.text
-
     def row(self, offset: int) -> int:
         """Return which line an offset of the text stands in."""
         return bisect_right(self.starts, offset) - 1
@@ -152,6 +147,11 @@ _VARIABLE: Final = re.compile(r"0[xX][0-9a-fA-F]+|(?:/[^\s/:'\",;()\[\]<>=]+)+/?
 _NEWLINE: Final = ord("\n")
 _NEAR: Final = TEXT_LIMIT // 2  # bytes from a line's begin; a match there is shown with the begin
 _LEAD: Final = 200  # bytes shown in front of a match that stands far inside a line
+
+
+def is_brief(text: bytes) -> bool:
+    """Whether a record's text is one line that is shown alike wherever in it a match stands."""
+    return len(text) <= _NEAR and _NEWLINE not in text
 
 
 def shown(text: bytes, offset: int = 0) -> str:

@@ -19,6 +19,7 @@ CARE: Final[tuple[bytes, ...]] = (
     b"*ERROR*",
     b"kernel: [",
     b" ; hostname=",
+    b"Caught signal ",
     *(b"[%c%c" % pair for letter in b"IWEFC" for pair in ((letter, second) for second in b" 0123456789")),
 )
 

@@ -101,10 +101,6 @@ class Forms:
 
     # ---- reading
 
-    def is_plain(self, raw: bytes, line: Line) -> bool:
-        """Whether a line whose prefix has a known form is a plain line."""
-        return body_of(raw, line) > 0
-
     def fresh(self) -> list[Prefix] | None:
         """Return all prefixes that were learned, None where there are no new ones since this was asked last."""
         if not self._grown:

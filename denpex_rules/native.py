@@ -17,13 +17,15 @@ from denpex_rules.activity import Frame, Runs
 from denpex_rules.assembly import Speaker
 from denpex_rules.care import FIRST, GLUED, NEVER, OWN
 from denpex_rules.clock import UNKNOWN, Clock, Instant, whole_seconds
+from denpex_rules.exemplar import Exemplar
 from denpex_rules.forms import KNOWN, SECONDS, SHAPES, Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
-from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, TEMPLATES, Recorder, State, digits_alike
+from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, State
+from denpex_rules.rereading import TEMPLATES, digits_alike
 from denpex_rules.retain import Marked, More
 from denpex_rules.rule import SEVERITIES
-from denpex_rules.school import MESSAGE, Prefix
+from denpex_rules.school import MESSAGE, Prefix, body_of
 from denpex_rules.skim import Screen
 
 PURE: Final = "DENPEX_RULES_PURE"  # set in the environment: do without compiled code
@@ -37,10 +39,11 @@ MUCH: Final = 128
 FIRST_LINES: Final = 10_000  # of emitters, that are kept as they were read until they are marked
 PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
+TAILS: Final = 64  # of one prefix at most, as in forms.hpp
 MAX_NUMBER: Final = 2**63 - 1  # there is no next run
 _MODULE: Final = "denpex_rules.plain"
 _NOBODY: Final = -1
-_ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3}
+_ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3, "fraction": 3}
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _CLOCK: Final = re.compile(rb"(?:.*[^0:])?00:00:00", re.DOTALL)  # the numbers of a time, all digits alike
 _SECRET: Final = int.from_bytes(os.urandom(8), "little")  # so that no log can be written to fill the tables badly
@@ -90,7 +93,7 @@ class Native:
         """Begin with empty tables; everything is settled."""
         self._plain: Any = self._module.Plain(_SECRET, MESSAGE, FIRST, NEVER, OWN, GLUED, self._matcher.flags)
         self._plain.learn([*map(_told, self._prefixes)])
-        self._whos: list[Line] = []  # what the lines of an emitter's numbers tell beside text and time
+        self._whos: list[Exemplar] = []  # of an emitter's numbers
         self._labels: list[str] = []  # of speakers
         self._speakers: list[Speaker | None] = []
         self._places: dict[str, int] = {}  # of labels
@@ -158,7 +161,7 @@ class Native:
             self._state.followers.end()
             splitter.skip(plain.taken, begin - start)
             if early > 0:
-                self._state.layouts.update(self._whos[who].layout for who in plain.trace())
+                self._state.layouts.update(self._whos[who].line.layout for who in plain.trace())
         if stop == READ:
             self._read(self._block[begin:end])
             begin = end
@@ -204,11 +207,14 @@ class Native:
         if self._plain.announced and len(self._read_lines) < FIRST_LINES and not raw.endswith(b"\r"):
             self._read_lines[self._offset + self._plain.start] = line
         label = self._recorder.label(line)
-        speaker = _NOBODY
-        if self._forms.is_plain(raw, line) and not self._state.crowds(label):
+        body, speaker = body_of(raw, line), _NOBODY
+        if body and body != self._plain.body - self._plain.start:  # it only looks as if it had this form
+            self._plain.read()
+            return
+        if body and not self._state.crowds(label):
             speaker = self._speaker(label)
         self._plain.answer_who(speaker, self._frame(line.instant), line.severity in _ERRORS)
-        self._whos.append(line.without_text())
+        self._whos.append(Exemplar(raw, body, line, self._prefixes[self._plain.form // TAILS]))
 
     def _speaker(self, label: str) -> int:
         found = self._places.get(label)
@@ -260,7 +266,7 @@ class Native:
 
     def _answer_clock(self) -> None:
         plain, number = self._plain, self._plain.speaker
-        speaker, instant = self._speakers[number], self._whos[plain.who].instant
+        speaker, instant = self._speakers[number], self._whos[plain.who].line.instant
         assert speaker is not None
         runs = speaker.presence.clock(instant)
         if runs is None:
@@ -360,7 +366,7 @@ class Native:
         assert speaker is not None
         lines, last = self._plain.settle(number)
         for who, count in lines:
-            speaker.presence.count(self._whos[who], count)
+            speaker.presence.count(self._whos[who].line, count)
         for clock in self._plain.clocks_of(number):
             self._settle_runs(clock)
         self._recount(number)
@@ -391,12 +397,13 @@ class Native:
 
     def _marked(self, told: tuple[Any, ...]) -> Marked:
         """Return a line that compiled code tells of; one object for all events of a line, as long as these come in turn."""
-        raw, number, start, lo, hi, kind, places, bad = told
+        raw, number, start, lo, hi, kind, places, bad, who = told
         if self._marks.get(number) is None:
             if len(self._marks) >= MUCH:
                 self._marks.clear()
             line = self._read_lines.pop(start, None)
-            self._marks[number] = Marked(raw, number, start, Instant(lo, hi, *self._kinds[kind]), places, bad, line)
+            instant = Instant(lo, hi, *self._kinds[kind])
+            self._marks[number] = Marked(raw, number, start, instant, places, bad, line, self._whos[who])
         return self._marks[number]
 
 

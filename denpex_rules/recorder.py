@@ -14,24 +14,21 @@ from denpex_rules.ahead import Ahead, NoneAhead
 from denpex_rules.assembly import HOST_KINDS, Piece, Speaker, Whole, shape, shown
 from denpex_rules.clock import UNKNOWN, Instant
 from denpex_rules.followers import Followers
-from denpex_rules.forms import shape as alike
 from denpex_rules.joiner import Joiner
 from denpex_rules.lines import LINE_LIMIT, LineSplitter, PhysicalLine
 from denpex_rules.pattern import Hit
 from denpex_rules.program import Program
 from denpex_rules.record import Hints, Line
+from denpex_rules.rereading import Rereader
 from denpex_rules.retain import Errors, Found, Kept, Marked, Shelf
 from denpex_rules.rule import SEVERITIES
 from denpex_rules.sighting import MAX_RUNS, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
-from denpex_rules.skim import huge
-from denpex_rules.values import Value
 
 SAMPLE_LINES: Final = 200  # the first lines, which tell the wrappers of the source
 OPEN_BYTES: Final = 16 << 20  # of all unfinished records of a source; beyond it the oldest is taken as finished
 LABELS: Final = 20_000  # emitters that are told apart in one source
 AGENT: Final = "agent"  # the label of a launcher's own lines
 OTHERS: Final = "…"  # the label of the lines of all further ones
-TEMPLATES: Final = 20_000  # of plain error lines that are remembered; then they are made anew
 RUNS: Final = 400_000  # runs of all emitters of a source together
 
 Peel = Callable[[bytes, Hints], Line]
@@ -39,8 +36,6 @@ Learn = Callable[[bytes, Line], None]
 
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
 _NO_HITS: Final[Mapping[int, int]] = {}
-_NO_FIELDS: Final[Mapping[str, Value]] = {}
-_NOTHING: Final = Hit({}, 0, 0)
 
 
 class Recorder:
@@ -54,8 +49,7 @@ class Recorder:
         self._peel = peel
         self.ahead: Ahead = NoneAhead()
         self.learn: Learn | None = None  # is shown each line that is read in full
-        self._templates: dict[bytes, str] = {}
-        self._bare: dict[bytes, set[int]] = {}
+        self._rereader = Rereader(program.matcher, peel)
         self._emitters: dict[str, Emitter] = {}
 
     def scan(self, mtime: int | None) -> Scan:
@@ -73,7 +67,8 @@ class Recorder:
                     line = marked[kept.number] = kept, label, []
                 line[2].append(place[event])
         for number in sorted(marked):  # what is remembered of one line, its stamp say, is still known at the next
-            found += self._resolved(*marked[number])
+            kept, label, places = marked[number]
+            found += self._rereader.sightings(kept, self.state.hints, self._emitter(label), places)
         found.sort(key=lambda s: s.line * events + place[s.event])  # stable: occurrences on one line keep their order
         errors = sorted(self.state.errors, key=lambda e: e.line)
         return Scan(tuple(found), (self._coverage(mtime),), tuple(errors))
@@ -294,61 +289,15 @@ class Recorder:
 
     def mark_error(self, tail: Marked, label: str) -> str:
         """Count a plain line that is an error, and return its template."""
-        template = self._template(tail)
+        template = self._rereader.template(tail, self.state.hints)
         if not self.state.errors.known(template, tail.number):
-            record = self._alone(tail)
+            record = self._rereader.record(tail, self.state.hints)
             self._keep_error(record, 0, label, template, shown(record.text))
         return template
 
-    def _template(self, tail: Marked) -> str:
-        """Return the template of a plain line that is an error: the same for all that differ only in digits."""
-        form = alike(tail.raw)
-        template = self._templates.get(form)
-        if template is None:
-            template = shape(shown(self._alone(tail).text))
-            if len(self._templates) >= TEMPLATES:
-                self._templates.clear()
-            if digits_alike(form):
-                self._templates[form] = template
-        return template
-
-    def _alone(self, marked: Marked) -> Whole:
-        """Return the record that a plain line is."""
-        piece = self._line_of(marked)
-        piece.when = piece.line.instant
-        return Whole([piece])
-
-    def _resolved(self, marked: Marked, label: str, places: list[int]) -> list[Sighting]:
-        """Return the sightings of some events in a marked line that shows them."""
-        record = self._alone(marked)
-        one = self._sighting(places[0], _NOTHING, record, 0, label)
-        bare = self._bare_in(record.text) if record.is_brief else set()
-        events, found = self._matcher.events, []
-        for place in places:
-            if place in bare:
-                found.append(one.beside(events[place].id, _NO_FIELDS, one.text))
-                continue
-            for hit in self._matcher.pattern(place).matches(record.text):
-                found.append(one.beside(events[place].id, hit.fields, record.shown(0, hit.start)))
-                if not hit.fields and self._matcher.is_blind(place, record.text):
-                    bare.add(place)
-        return found
-
-    def _bare_in(self, text: bytes) -> set[int]:
-        """Return the events that texts alike but for digits are known to show without captures: then all of them do."""
-        form = alike(text)
-        bare = self._bare.get(form)
-        if bare is None:
-            if len(self._bare) >= TEMPLATES:
-                self._bare.clear()
-            bare = set()
-            if not huge(form):
-                self._bare[form] = bare
-        return bare
-
     def _recall(self, emitter: Speaker, tail: Marked) -> None:
         """Read an emitter's last plain line in full, for its record may go on."""
-        piece = self._line_of(tail)
+        piece = self._rereader.piece(tail, self.state.hints)
         piece.when = emitter.when(piece.line.instant)
         piece.counted = True
         emitter.tail, emitter.pieces = None, [piece]
@@ -356,10 +305,6 @@ class Recorder:
             _note(emitter.hits, events)
         self.state.open_bytes += len(piece.text) - emitter.size
         emitter.size = len(piece.text)
-
-    def _line_of(self, kept: Marked) -> Piece:
-        data = kept.raw.removesuffix(b"\r")
-        return self._piece(PhysicalLine(kept.number, kept.start, kept.start + len(kept.raw), data), kept.line)
 
     # ---- bounds
 
@@ -413,11 +358,6 @@ class Size:
     sightings: int
     errors: int
     runs: int
-
-
-def digits_alike(text: bytes) -> bool:
-    """Whether all lines that differ from this one only in digits have one template: a number may be hexadecimal by a digit."""
-    return b"0x" not in text and b"0X" not in text
 
 
 def _note(hits: dict[int, int], announced: Iterable[tuple[int, int]]) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final, Generic, TypeVar
 from attrs import evolve, field, frozen
 
 from denpex_rules.clock import MAX, MIN, UNKNOWN, Instant, whole_seconds
+from denpex_rules.exemplar import Exemplar
 from denpex_rules.record import Line
 from denpex_rules.sighting import Dropped, ErrorLine, Sighting
 
@@ -78,7 +79,7 @@ class Marked:
     """A plain line and the places of the events that it shows: what their sightings are made of, should they be kept to the end.
 
     `raw` is the line without its newline; `instant` its time in whole seconds; `bad` says that it is an error; `line` is what was
-    read, where it was read already.
+    read, where it was read already; `like` is an example of its emitter and form, where one is known.
     """
 
     raw: bytes
@@ -88,6 +89,7 @@ class Marked:
     places: tuple[int, ...]
     bad: bool = False
     line: Line | None = field(default=None, eq=False)
+    like: Exemplar | None = field(default=None, eq=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Marked:
         return self

@@ -30,7 +30,7 @@ MESSAGE: Final = 4_000  # bytes; a longer line is no plain line
 DIGITS: Final = 7  # of a number of an emitter or of nothing; formats take no more
 
 Peel = Callable[[bytes], Line]
-Role = Literal["who", "when", "free", "fixed"]
+Role = Literal["who", "when", "fraction", "free", "fixed"]  # a fraction is of a second: all of it is one second's
 
 _DIGITS: Final = re.compile(rb"\d+")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
@@ -234,7 +234,7 @@ class School:
                 return "who" if who else "free"
             if who:
                 return None
-            return "free" if self._is_fraction(raw, span, line) else "when"
+            return "fraction" if self._is_fraction(raw, span, line) else "when"
         return "fixed"
 
     def _is_fraction(self, raw: bytes, span: tuple[int, int], line: Line) -> bool:
@@ -318,7 +318,7 @@ def _grouped(steps: list[Step]) -> tuple[bytes, tuple[Role, ...]]:
         text, role = step.pattern, step.role
         if role == "fixed":
             waiting += text
-        elif role == "free":
+        elif role in {"free", "fraction"}:
             pattern += (b")" if open_role else b"") + waiting + text
             waiting, open_role = b"", ""
         elif role == open_role:

@@ -82,7 +82,7 @@ class Emitter:
 
 
 @define
-class _Draft:
+class Draft:
     """A sighting that is being made: to set the parts of what can't be changed takes several times as long, and there are many."""
 
     event: str
@@ -100,7 +100,7 @@ class _Draft:
 
 
 @frozen
-class Sighting(_Draft):
+class Sighting(Draft):
     """One event seen in one record.
 
     `ordinal` orders sightings of one emitter: the number of the record's first line. `text` is the record's matching line with
@@ -120,29 +120,10 @@ class Sighting(_Draft):
             return actors
         return value
 
-    def beside(self, event: str, fields: Mapping[str, Value], text: str) -> Sighting:
-        """Return the sighting of another event in the same line."""
-        return _finished(
-            _Draft(
-                event,
-                self.emitter,
-                self.ordinal,
-                self.line,
-                self.start,
-                self.end,
-                self.instant,
-                self.actor,
-                fields,
-                self.kind,
-                self.severity,
-                text,
-            )
-        )
-
     def placed(self, instant: Instant, actor: Actor) -> Sighting:
         """Return the sighting with another instant and actor."""
-        return _finished(
-            _Draft(
+        return made(
+            Draft(
                 self.event,
                 self.emitter,
                 self.ordinal,
@@ -159,7 +140,8 @@ class Sighting(_Draft):
         )
 
 
-def _finished(draft: _Draft) -> Sighting:
+def made(draft: Draft) -> Sighting:
+    """Return the sighting that a draft becomes; it is a draft no more."""
     draft.__class__ = Sighting
     return draft  # type: ignore[return-value]  # it is one now
 

@@ -70,7 +70,7 @@ struct alignas(64) Clock {
 struct Mark {
     int64_t start = 0, number = 0;
     Second when;
-    int answer = 0;
+    int answer = 0, who = NONE;
     bool bad = false;
     std::string raw;
 };
@@ -93,7 +93,7 @@ struct Row {  // the newest marks of one event and emitter
 struct alignas(64) Speaker {
     int64_t start = 0, number = 0;  // of its last line
     Second when;
-    int length = 0, answer = 0;
+    int length = 0, answer = 0, who = NONE;
     unsigned next = 0;    // of the events of that line, the one to mark next
     bool bad = false;
     bool awake = false;   // whether its last record is that line, or there is none
@@ -350,6 +350,7 @@ class Reader {
         speaker.length = static_cast<int>(end - 1 - start);
         speaker.number = number_;
         speaker.when = when_;
+        speaker.who = who;
         speaker.answer = announced_ ? answer_ : 0;
         speaker.bad = from.bad;
         speaker.next = 0;
@@ -398,7 +399,7 @@ class Reader {
     std::shared_ptr<const Mark> kept_copy(const Speaker &speaker) const {
         Text text = raw(speaker);
         return std::make_shared<const Mark>(
-            Mark{speaker.start, speaker.number, speaker.when, speaker.answer, speaker.bad, std::string(text)});
+            Mark{speaker.start, speaker.number, speaker.when, speaker.answer, speaker.who, speaker.bad, std::string(text)});
     }
 
     Row *row_of(const Speaker &speaker, int place) {

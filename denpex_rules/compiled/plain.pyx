@@ -56,7 +56,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
     cdef cppclass Mark:
         int64_t start, number
         Second when
-        int answer
+        int answer, who
         cbool bad
         string raw
 
@@ -75,7 +75,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         Speaker()
         int64_t start, number
         Second when
-        int length, answer
+        int length, answer, who
         unsigned next
         cbool bad, awake, said, held
         vector[int] whos, clocks, rows
@@ -353,7 +353,7 @@ cdef class Plain:
     # ---- what was taken
 
     cdef tuple shown(self, const Mark &mark, bytes raw):
-        return (raw, mark.number, mark.start, mark.when.lo, mark.when.hi, mark.when.kind, self.answers[mark.answer], mark.bad)
+        return (raw, mark.number, mark.start, mark.when.lo, mark.when.hi, mark.when.kind, self.answers[mark.answer], mark.bad, mark.who)
 
     def last(self, int speaker):
         cdef Speaker *found = &self.reader.speakers.at(speaker)
@@ -361,7 +361,7 @@ cdef class Plain:
             return None
         raw = to_bytes(self.reader.raw(found[0]))
         places = self.answers[found.answer]
-        return (raw, found.number, found.start, found.when.lo, found.when.hi, found.when.kind, places, found.bad)
+        return (raw, found.number, found.start, found.when.lo, found.when.hi, found.when.kind, places, found.bad, found.who)
 
     def closed(self):
         """Return the events of the emitter's last line that have no open row, from the one to mark next on."""

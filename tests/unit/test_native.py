@@ -236,3 +236,14 @@ def test_an_hour_tells_its_minutes_and_seconds(prefix: str, monkeypatch: pytest.
     fast, slow = both(data)
     assert fast == slow
     assert len(asked) <= 8 + len(odd)
+
+
+def test_a_message_that_tells_whose_it_is_is_no_message() -> None:
+    """What a logger's prefix may go on with is read with it: the first line of an emitter has it, or a later one."""
+    plain = b"submitit INFO (2026-11-30 10:00:%02d,123) - step %d done\n"
+    told = b"submitit INFO (2026-11-30 10:00:%02d,123) - Caught signal SIGTERM on node-07: step %d done\n"
+    for order in ("pppptp", "tpppt", "pptptp"):
+        lines = [(plain if letter == "p" else told) % (n, n) for n, letter in enumerate(order * 60)]
+        compiled, one_by_one = both(b"".join(lines))
+        assert compiled == one_by_one
+        assert {s.actor.host for s in compiled.sightings} == {None, "node-07"}

@@ -14,7 +14,7 @@ from making import template
 
 from denpex_rules import recorder, retain
 from denpex_rules.assembly import shape, shown
-from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
+from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant, first_second
 from denpex_rules.compiler import compile_rules
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints, Line
@@ -38,7 +38,7 @@ PROGRAM = compile_rules(RuleSet((RULE,), (DIED, STEP, BLOCK, DIGITS, KERNEL)))
 
 
 def stamp(seconds: int, clock: str = "wall") -> Instant:
-    return Instant(seconds * SECOND, (seconds + 1) * SECOND, clock)  # type: ignore[arg-type]
+    return Instant(seconds * SECOND, (seconds + 1) * SECOND - 1, clock)  # type: ignore[arg-type]
 
 
 def peel(line: bytes, hints: Hints) -> Line:
@@ -155,8 +155,8 @@ def test_a_record_without_a_stamp_lies_between_stamps_of_its_emitter() -> None:
     data = b"<1> step 0\n@10 <1> a\n@11 <2> b\n<1> step 1\n<3> step 3\n@12 <2> c\n@20 <1> d\n<1> step 2\n"
     found = {s.fields["n"]: s.instant for s in of(scan(data), "step")}
     assert found == {
-        0: Instant(MIN, 11 * SECOND),
-        1: Instant(10 * SECOND, 21 * SECOND),
+        0: Instant(MIN, 11 * SECOND - 1),
+        1: Instant(10 * SECOND, 21 * SECOND - 1),
         2: Instant(20 * SECOND, MAX),
         3: UNKNOWN,
     }
@@ -172,14 +172,14 @@ def test_a_gap_waits_for_a_stamp_of_its_clock() -> None:
     reader = SourceScanner(PROGRAM, "a", peel=mixed)
     reader.feed(b"@10 a\nstep 1\nup\nstep 2\n@20 b\n")
     first, second = of(reader.close(), "step")
-    assert first.instant == Instant(10 * SECOND, 21 * SECOND)
+    assert first.instant == Instant(10 * SECOND, 21 * SECOND - 1)
     assert second.instant == Instant(5, MAX, "monotonic", "boot")
 
 
 def test_stamps_that_run_backwards_span_both() -> None:
     """When the next stamp is earlier, the record may lie anywhere between the two."""
     (step,) = of(scan(b"@20 a\nstep 1\n@10 b\n"), "step")
-    assert step.instant == Instant(10 * SECOND, 21 * SECOND)
+    assert step.instant == Instant(10 * SECOND, 21 * SECOND - 1)
 
 
 def test_a_continuation_has_the_stamp_of_its_record() -> None:
@@ -196,7 +196,7 @@ def test_activity_tells_when_each_emitter_spoke() -> None:
     data = b"@10 <1> a\n@11 <1> b\n@100 <1> c\n@50 <1> d\n<1> e\n@10 <2> a\n"
     one, two = scan(data).sources[0].activities
     assert one.runs == ((10 * SECOND, 12 * SECOND), (50 * SECOND, 51 * SECOND), (100 * SECOND, 101 * SECOND))
-    assert (one.lines, one.untimed, one.floor, one.frame, one.actor.rank) == (5, 1, SECOND, stamp(10), 1)
+    assert (one.lines, one.untimed, one.floor, one.frame, one.actor.rank) == (5, 1, SECOND, first_second(stamp(10)), 1)
     assert (two.emitter.label, two.lines) == ("2", 1)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from denpex_rules.clock import UNKNOWN, Instant
-from denpex_rules.sighting import NOBODY, Activity, Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage, by_line
+from denpex_rules.sighting import NOBODY, Activity, Actor, Draft, Emitter, ErrorLine, Scan, Sighting, SourceCoverage, by_line, made
 
 ACTORS = st.builds(
     Actor,
@@ -77,16 +77,15 @@ def test_scans_merge() -> None:
 def test_sightings_are_frozen() -> None:
     """A sighting can't be changed once it is made."""
     one = Sighting("e", Emitter("a"), 0, 1, 0, 4)
-    for made in (one, one.beside("f", {}, "x"), one.placed(UNKNOWN, NOBODY)):
+    for frozen in (one, made(Draft("e", Emitter("a"), 0, 1, 0, 4)), one.placed(UNKNOWN, NOBODY)):
         with pytest.raises(FrozenInstanceError):
-            made.line = 2  # type: ignore[misc]
+            frozen.line = 2  # type: ignore[misc]
 
 
 def test_sightings_are_made_of_others() -> None:
-    """Another event of the same line, and the same one with who and when resolved: all else stays."""
+    """A draft becomes one; with who and when resolved all else stays."""
     one = Sighting("e", Emitter("a"), 0, 1, 0, 4, UNKNOWN, NOBODY, {"n": 3}, "rank", "error", "text")
-    beside = one.beside("f", {"m": 4}, "other text")
-    assert beside == evolve(one, event="f", fields={"m": 4}, text="other text")
+    assert made(Draft("e", Emitter("a"), 0, 1, 0, 4, UNKNOWN, NOBODY, {"n": 3}, "rank", "error", "text")) == one
     instant, actor = Instant(5, 6), Actor(rank=3)
     assert one.placed(instant, actor) == evolve(one, instant=instant, actor=actor)
     spoke = Activity(Emitter("a"), NOBODY, "rank", 3, 1, 1, ((1, 2),), UNKNOWN)
@@ -96,6 +95,6 @@ def test_sightings_are_made_of_others() -> None:
 def test_sightings_of_one_line_come_together() -> None:
     """What they have in common is one object; others of the same value, and what stands apart, come by themselves."""
     one = Sighting("e", Emitter("a"), 0, 1, 0, 4, Instant(5, 6), Actor(rank=3))
-    also, apart = one.beside("f", {}, ""), one.placed(Instant(5, 6), one.actor)
+    also, apart = evolve(one, event="f"), one.placed(Instant(5, 6), one.actor)
     assert [*by_line([one, also, apart, one])] == [[one, also], [apart], [one]]
     assert [*by_line([])] == []
