@@ -6,6 +6,7 @@ pyahocorasick is always there. Hyperscan, an optional extra, is many times faste
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
@@ -69,14 +70,13 @@ class AhoCorasick:
 
 
 class Hyperscan:
-    """The database of Hyperscan (Vectorscan), in block mode."""
+    """The database of Hyperscan (Vectorscan), in block mode. Several threads may look at once: the library holds no lock then."""
 
     name = "hyperscan"
 
     def __init__(self, literals: Sequence[bytes]) -> None:
         """Compile the database; the number of a literal is its place."""
         module = _hyperscan()
-        self._found: Hits = []
         self._database: Any = module.Database(mode=module.HS_MODE_BLOCK) if literals else None  # None: nothing to find
         if self._database is not None:
             self._database.compile(
@@ -85,27 +85,44 @@ class Hyperscan:
                 elements=len(literals),
                 flags=[0] * len(literals),
             )
-            self._database.scratch = module.Scratch(self._database)
-        self._handler: Any = None
-        self._take = self._taken  # one reference, kept: the library holds none while it calls back
+        self._look = _Look(self._database)
 
     def hits(self, block: Bytes) -> Hits:
         """Return the hits; see `Backend.hits`."""
-        if self._database is None or not block:
-            return []
-        self._found = []
-        self._database.scan(block, match_event_handler=self._take)
-        found, self._found = self._found, []
-        return found
+        found = _Found()
+        self.tell(block, found)
+        return found.found
 
     def tell(self, block: Bytes, taker: Taker) -> None:
         """Hand over the hits; see `Backend.tell`."""
         if self._database is not None and block:
-            self._handler = taker.hit  # kept, as above
-            self._database.scan(block, match_event_handler=self._handler)
+            look = self._look
+            look.handler = taker.hit
+            self._database.scan(block, match_event_handler=look.handler, scratch=look.scratch)
 
-    def _taken(self, number: int, _start: int, end: int, _flags: int, _context: object) -> None:
-        self._found.append((end - 1, number))
+
+class _Look(threading.local):
+    """What one thread looks with: a scratch space of its own, and the handler, to which the library holds no reference."""
+
+    def __init__(self, database: Any) -> None:
+        self.scratch: Any = _hyperscan().Scratch(database) if database is not None else None
+        self.handler: Any = None
+
+
+class _Found:
+    """Keeps the hits of one block."""
+
+    def __init__(self) -> None:
+        self.found: Hits = []
+
+    def hits(self, hits: Hits) -> None:
+        """Take several."""
+        self.found += hits
+
+    def hit(self, number: int, start: int, end: int, flags: int, context: object) -> None:
+        """Take one."""
+        del start, flags, context
+        self.found.append((end - 1, number))
 
 
 def choose(name: str, literals: Sequence[bytes]) -> Backend:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -86,3 +87,13 @@ def test_hits_are_told(name: str) -> None:
     assert sorted(taker.found) == [(2, 0), (2, 1), (4, 1)] == sorted(found.hits(b"xabxb"))
     found.tell(b"", taker)
     assert len(taker.found) == 3
+
+
+@pytest.mark.parametrize("name", ["pyahocorasick", pytest.param("hyperscan", marks=needs_hyperscan)])
+def test_threads_may_look_at_once(name: str) -> None:
+    """Each finds the hits of its own blocks."""
+    finder = choose(name, [b"step", b"lost"])
+    blocks = [b"step " * n + b"x" * 200_000 + b"lost " * (40 - n) for n in range(40)]
+    alone = [finder.hits(block) for block in blocks]
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(finder.hits, blocks)] == alone
