@@ -39,6 +39,7 @@ class Backend(Protocol):
     """Finds all literals in blocks."""
 
     name: str
+    frees_threads: bool  # whether other threads may go on while one looks
 
     def tell(self, block: Bytes, taker: Taker) -> None:
         """Hand the hits to a taker, all at once or one by one."""
@@ -51,6 +52,7 @@ class AhoCorasick:
     """The automaton of pyahocorasick. It takes texts only: read as Latin-1, one character is one byte."""
 
     name = "pyahocorasick"
+    frees_threads = False
 
     def __init__(self, literals: Sequence[bytes]) -> None:
         """Build the automaton; the number of a literal is its place."""
@@ -70,9 +72,10 @@ class AhoCorasick:
 
 
 class Hyperscan:
-    """The database of Hyperscan (Vectorscan), in block mode. Several threads may look at once: the library holds no lock then."""
+    """The database of Hyperscan (Vectorscan), in block mode. Several threads may look at once."""
 
     name = "hyperscan"
+    frees_threads = True
 
     def __init__(self, literals: Sequence[bytes]) -> None:
         """Compile the database; the number of a literal is its place."""

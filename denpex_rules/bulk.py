@@ -44,8 +44,9 @@ class Bulk:
         """All that was read so far."""
         return self._recorder.state
 
-    def skim(self, block: bytes, start: int, end: int) -> None:
+    def skim(self, block: bytes, start: int, end: int, found: object = None) -> None:
         """Take whole lines: those that may tell something one by one, the plain ones between them many at once."""
+        assert found is None  # only compiled code looks ahead
         block = block[start:end]
         self._forms.refresh()
         screened = self._screen.look(block)

@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import define, field
 
+from denpex_rules.native import Found
 from denpex_rules.program import Program
 from denpex_rules.record import Hints
 from denpex_rules.recorder import Size
@@ -54,11 +55,11 @@ class Collection:
             scanner.shrink(self._limit)
         self._kept = total(scanner.size for scanner in self._scanners.values())
 
-    def feed(self, name: str, data: bytes) -> None:
-        """Read the next bytes of a source that was begun."""
+    def feed(self, name: str, data: bytes, found: Found | None = None) -> None:
+        """Read the next bytes of a source that was begun; `found` are the hits in them, where these are known."""
         scanner = self._scanners[name]
         before = scanner.size
-        scanner.feed(data)
+        scanner.feed(data, found)
         self._count(before, scanner.size)
 
     def note(self, name: str, text: str, *, truncated: bool) -> None:

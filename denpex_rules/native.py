@@ -64,6 +64,27 @@ def compiled_module() -> Any:
         return None
 
 
+Found = Any  # the hits in one block, as the compiled code keeps them
+
+
+def finder(matcher: Matcher) -> Callable[[bytes], Found] | None:
+    """Return what looks through a block in another thread, ahead of `Native.skim`; None where that gains nothing.
+
+    Args:
+        matcher: the events to look for.
+    """
+    module = compiled_module()
+    if module is None or matcher.expensive or not matcher.frees_threads:
+        return None
+
+    def look(block: bytes) -> Found:
+        found = module.Found()
+        matcher.backend.tell(block, found)
+        return found
+
+    return look
+
+
 class Native:
     """Takes the plain lines of one source."""
 
@@ -124,8 +145,15 @@ class Native:
 
     # ---- taking
 
-    def skim(self, block: bytes, start: int, end: int) -> None:
-        """Take whole lines: those that may tell something one by one, the plain ones between them many at once."""
+    def skim(self, block: bytes, start: int, end: int, found: Found | None = None) -> None:
+        """Take whole lines: those that may tell something one by one, the plain ones between them many at once.
+
+        Args:
+            block: bytes of the source.
+            start: where the lines begin in it.
+            end: where they end.
+            found: the hits in the whole block, where it was looked through already.
+        """
         self._refresh()
         while start < end and not self._prefixes:  # nothing to look for yet: some lines, then it may be known
             behind = block.find(b"\n", min(start + PIECE, end - 1)) + 1
@@ -135,7 +163,10 @@ class Native:
         self._block, self._last, plain, splitter = block, None, self._plain, self._state.splitter
         self._offset = splitter.bytes - start
         plain.begin(block, start, end, splitter.lines + 1, self._offset)
-        self._matcher.tell(memoryview(block)[start:end], plain)
+        if found is None:
+            self._matcher.tell(memoryview(block)[start:end], plain)
+        else:
+            plain.adopt(found, end)
         while start < end:
             start = self._next(start)
         plain.hold()

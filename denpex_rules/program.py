@@ -166,6 +166,11 @@ class Matcher:
         """Hand the hits in a text to a taker."""
         self._fitting(len(text)).tell(text, taker)
 
+    @property
+    def frees_threads(self) -> bool:
+        """Whether other threads may go on while one looks through a block."""
+        return self.backend.frees_threads
+
     def expect(self, size: int) -> None:
         """Say that so many bytes will come at least: where that is worth it, the chosen backend takes the first ones too."""
         if size >= WORTH:

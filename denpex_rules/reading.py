@@ -6,7 +6,8 @@ A process reads whole sources; what a scan keeps of them travels back once, not 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from itertools import chain
 from operator import attrgetter
 from typing import Final
@@ -16,12 +17,15 @@ from attrs import define, evolve, field, frozen
 from denpex_rules.collection import Collection, least, tighter, total
 from denpex_rules.crew import MOST, Crew, Tell, can_fork
 from denpex_rules.judgement import Options
+from denpex_rules.native import finder
 from denpex_rules.parcel import Parcel, pack, unpack
 from denpex_rules.program import Program
+from denpex_rules.readahead import Chunk, read_ahead
 from denpex_rules.recorder import Size
 from denpex_rules.sighting import Part, Scan
 from denpex_rules.sources import CHUNK, Source
 
+AHEAD: Final = 8 << 20  # bytes of a file from which on reading it ahead is worth a thread
 WORTH: Final = 16 << 20  # bytes from which on further processes are worth their start
 BATCHES: Final = 16  # of sources for each process, some more where that is uneven
 
@@ -48,19 +52,29 @@ class _Share:
     options: Options
     collection: Collection
     tell: Tell  # of bytes that were read
+    ahead: bool  # whether another thread may read large sources ahead
     _parts: dict[str, tuple[Part, ...]] = field(factory=dict, init=False)
 
     def read(self, source: Source) -> None:
         collection, name = self.collection, source.name
         collection.begin(name, self.options.hinted(source.hints), source.mtime_ns)
-        for chunk in source.open():
-            collection.feed(name, chunk)
-            self.tell(len(chunk))
+        with closing(self._chunks(source)) as chunks:
+            for chunk, found in chunks:
+                collection.feed(name, chunk, found)
+                self.tell(len(chunk))
         for text in source.notes:
             collection.note(name, text, truncated=source.truncated)
         collection.end(name)
         if source.parts:
             self._parts[name] = tuple(source.parts)
+
+    def _chunks(self, source: Source) -> Generator[Chunk]:
+        """Yield the bytes of a source, each chunk with the hits in it where it was looked through ahead."""
+        if self.ahead and _size(source) >= AHEAD:
+            yield from read_ahead(source.open(), finder(self.collection.program.matcher))
+        else:
+            for chunk in source.open():
+                yield chunk, None
 
     def shrink(self, limit: Size) -> _Kept:
         """Keep no more of each source; return what is kept."""
@@ -95,17 +109,17 @@ class Reading:
         """Read all sources. Raises UsageError when a process that reads was killed."""
         size = sum(map(_size, sources))
         self.program.matcher.expect(size)
-        share = self._share(lambda read: self.on_read(read, size))
         jobs = self.jobs or _worthwhile(sources)
         apart = [source for source in sources if jobs > 1 and _is_apart(source)]
         alone = set(apart) if len(apart) > 1 else set()
+        share = self._share(lambda read: self.on_read(read, size), ahead=not alone and _processors() > 1)
         for source in sources:
             if source not in alone:
                 share.read(source)
         return self._together(share, _dealt(apart, jobs), min(jobs, len(apart))) if alone else share.close()
 
-    def _share(self, tell: Tell) -> _Share:
-        return _Share(self.options, Collection(self.program), tell)
+    def _share(self, tell: Tell, *, ahead: bool = False) -> _Share:
+        return _Share(self.options, Collection(self.program), tell, ahead)
 
     def _together(self, share: _Share, batches: Sequence[Sequence[Source]], jobs: int) -> Scan:
         """Read batches of sources in this process and others."""
@@ -195,7 +209,12 @@ def _worthwhile(sources: Sequence[Source]) -> int:
     apart = [source for source in sources if _is_apart(source)]
     if sum(map(_size, apart)) < WORTH or not can_fork():
         return 1
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, len(apart))
+    return min(_processors(), len(apart))
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _is_apart(source: Source) -> bool:

@@ -18,7 +18,7 @@ from denpex_rules.ahead import NoneAhead
 from denpex_rules.bulk import Bulk
 from denpex_rules.forms import Forms
 from denpex_rules.lines import LineSplitter, PhysicalLine
-from denpex_rules.native import Native
+from denpex_rules.native import Found, Native
 from denpex_rules.program import Program
 from denpex_rules.record import NO_HINTS, Hints
 from denpex_rules.recorder import SAMPLE_LINES, Peel, Recorder, Size, State
@@ -37,8 +37,8 @@ LEARN: Final = 20  # of the first lines, that are read in full
 class Skimmer(Protocol):
     """Takes whole lines of one source, plain ones many at once."""
 
-    def skim(self, block: bytes, start: int, end: int) -> None:
-        """Take the whole lines in [start, end) of a block."""
+    def skim(self, block: bytes, start: int, end: int, found: Found | None = None) -> None:
+        """Take the whole lines in [start, end) of a block; `found` are the hits in all of it, where these are known."""
 
 
 class SourceScanner:
@@ -76,10 +76,19 @@ class SourceScanner:
         self._skims = skim and not self._matcher.expensive  # an event without a literal is tried on every record
         self._compiled = compiled
         self._skimmer: Skimmer | None = None  # while the wrappers are not known
+        self._found: Found | None = None  # the hits in the chunk that is read
 
-    def feed(self, chunk: bytes) -> None:
-        """Read the next bytes of the source. Damage never raises: it is noted in the coverage."""
-        self._take(self.state.joiner.feed(chunk))
+    def feed(self, chunk: bytes, found: Found | None = None) -> None:
+        """Read the next bytes of the source. Damage never raises: it is noted in the coverage.
+
+        Args:
+            chunk: the bytes.
+            found: the hits in them, where they were looked through already (`native.finder`).
+        """
+        taken = self.state.joiner.feed(chunk)
+        self._found = found if taken is chunk else None  # else they are other bytes
+        self._take(taken)
+        self._found = None
 
     def _take(self, chunk: bytes) -> None:
         position = self._start(chunk) if self.state.sample == [] and not self.state.splitter.begun else 0
@@ -109,7 +118,7 @@ class SourceScanner:
             return self._skim_held(self._skimmer, chunk, start)
         end = chunk.rfind(b"\n", start, start + BLOCK) + 1
         if end:
-            self._skimmer.skim(chunk, start, end)
+            self._skimmer.skim(chunk, start, end, self._found)
         elif len(chunk) - start <= HELD:
             self.state.held = chunk[start:]
             end = len(chunk)

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -80,7 +80,7 @@ class Source:
     parts: list[Part] = field(factory=list)
     truncated: bool = False
 
-    def open(self) -> Iterator[bytes]:
+    def open(self) -> Generator[bytes]:
         """Yield its bytes, decompressed, in chunks of at most CHUNK. What can't be read ends the stream with a note."""
         if self.pieces:
             yield from self._in_turn()

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=True, wraparound=False, embedsignature=True
 # distutils: language = c++
-"""The compiled half of `native`: hands plain.hpp what it asks for. See plain.pyi for what each method is for."""
+"""The compiled half of `native`: hands plain.hpp what it asks for. See there for what each method is for."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
@@ -141,6 +141,22 @@ cdef bytes to_bytes(string_view text):
     return text.data()[:text.size()]
 
 
+cdef class Found:
+    """The hits in one block, taken in any thread."""
+
+    cdef vector[int] offsets, numbers
+
+    def hits(self, list hits not None):
+        cdef int offset, literal
+        for offset, literal in hits:
+            self.offsets.push_back(offset)
+            self.numbers.push_back(literal)
+
+    def hit(self, int number, start, int end, flags, context):
+        self.offsets.push_back(end - 1)
+        self.numbers.push_back(number)
+
+
 cdef class Plain:
     cdef Reader *reader
     cdef bytes block
@@ -199,6 +215,14 @@ cdef class Plain:
     def hit(self, int number, start, int end, flags, context):
         self.take(end - 1, number)
 
+    def adopt(self, Found found not None, size_t end):
+        """Take the hits that were found in the whole of the block, from where it is begun up to `end`."""
+        cdef int start = <int>self.reader.start
+        cdef size_t i
+        for i in range(found.offsets.size()):
+            if start <= found.offsets[i] < <int>end:
+                self.take(found.offsets[i] - start, found.numbers[i])
+
     cdef int take(self, int offset, int literal) except -1:
         if offset < 0 or literal < 0 or <size_t>literal >= self.reader.flags.size():
             raise ValueError("a hit of an unknown literal")
@@ -210,7 +234,10 @@ cdef class Plain:
         self.reader.resume(start, number)
 
     def run(self, int64_t most):
-        return self.reader.run(most)
+        cdef int stop
+        with nogil:  # what looks for literals in the next block may go on
+            stop = self.reader.run(most)
+        return stop
 
     def hold(self):
         """Keep what is left of the block, which is given back."""

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from making import template
 
 from denpex_rules import crew, reading, sources
 from denpex_rules.compiler import compile_rules
 from denpex_rules.errors import UsageError
 from denpex_rules.judgement import DEFAULT
+from denpex_rules.native import PURE
 from denpex_rules.reading import Reading
 from denpex_rules.recorder import Size
 from denpex_rules.rule import Alternative, Event, Rule, RuleSet, Sequence, Step
 from denpex_rules.scanner import SourceScanner
+
+HYPERSCAN = importlib.util.find_spec("hyperscan") is not None
+needs_hyperscan = pytest.mark.skipif(not HYPERSCAN, reason="the extra [hyperscan] is not installed")
 
 STEP = Event("step", "step", (Alternative((Sequence((template("step {n:int} done"),)),)),))
 RULE = Rule("r", "p", "t", "c", ("job",), 1, (Step("require", "step", "step"),))
@@ -53,6 +60,39 @@ def test_the_bounds_hold_over_all_processes(tmp_path: Path, monkeypatch: pytest.
     one = Reading(PROGRAM, DEFAULT).scan(sources.expand([tmp_path]))
     assert one == Reading(PROGRAM, DEFAULT, 2).scan(sources.expand([tmp_path]))
     assert len(one.sightings) <= 300
+
+
+@pytest.mark.parametrize("backend", ["pyahocorasick", pytest.param("hyperscan", marks=needs_hyperscan)])
+@pytest.mark.parametrize("chunk", [700, 1 << 20])
+def test_what_is_read_ahead_is_read_the_same(backend: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sightings, coverage, notes and damage, whatever the chunks; without compiled code too."""
+    write(tmp_path)
+    (tmp_path / "rank_92.log").write_bytes(b"\r\n".join((tmp_path / "rank_1.log").read_bytes().split(b"\n")))
+    (tmp_path / "wrapped.log").write_bytes((tmp_path / "rank_2.log").read_text().encode("utf-16"))
+    program = evolve(PROGRAM, backend=backend)
+    monkeypatch.setattr(reading, "_processors", lambda: 1)
+    alone = Reading(program, DEFAULT).scan(sources.expand([tmp_path]))
+    monkeypatch.setattr(reading, "_processors", lambda: 2)
+    monkeypatch.setattr(reading, "AHEAD", 1)
+    monkeypatch.setattr(sources, "CHUNK", chunk)
+    assert Reading(program, DEFAULT).scan(sources.expand([tmp_path])) == alone
+    monkeypatch.setenv(PURE, "1")
+    assert Reading(program, DEFAULT).scan(sources.expand([tmp_path])) == alone
+
+
+def test_an_interrupt_leaves_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who stops a scan gets the processor back."""
+    monkeypatch.setattr(reading, "_processors", lambda: 2)
+    monkeypatch.setattr(reading, "AHEAD", 1)
+    monkeypatch.setattr(sources, "CHUNK", 700)
+    write(tmp_path)
+
+    def stop(size: int, total: int) -> None:
+        raise KeyboardInterrupt(size, total)
+
+    with pytest.raises(KeyboardInterrupt):
+        Reading(PROGRAM, DEFAULT, 1, stop).scan(sources.expand([tmp_path]))
+    assert threading.active_count() == 1
 
 
 def test_small_logs_are_read_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
