@@ -30,6 +30,10 @@ PREFIXES = [
     "[2026-11-30 10:{m:02}:{s:02},{f:03}] [INFO] [logging.py:96:log_dist] [Rank {r}] ",
     "[rank{r}]:[I1130 10:{m:02}:{s:02}.000000{f:03} ProcessGroupNCCL.cpp:616] ",
     "E1130 10:{m:02}:{s:02}.000000{f:03} {r} torch/distributed/elastic/multiprocessing/api.py:984] ",
+    "2026-11-30T10:{m:02}:{s:02}.{f:03}000000Z stdout F [rank{r}]: ",
+    "2026-11-30T10:{m:02}:{s:02}.000000000Z ",
+    " [2026-11-30 10:{m:02}:{s:02}] iteration {f:8}/    1000 | ",
+    "submitit INFO (2026-11-30 10:{m:02}:{s:02},{f:03}) - ",
     "[rank{r}]: ",
     "",
 ]
@@ -58,6 +62,7 @@ MESSAGES = [
     "ERROR peer {r} lost",
     "[{f}] done",
     "trainer[4{r}]: done {f}",
+    "Caught signal SIGTERM on node-0{r}: step {f}",
     ":err   : [12345.{f:03}901] done",
     "",
 ]
@@ -77,12 +82,23 @@ def pack() -> Program:
 
 
 def scanned(data: bytes, chunks: int, *, skim: bool, compiled: bool = False, program: Program | None = None) -> Scan:
-    one = SourceScanner(program or pack(), "x.log", Hints(), skim=skim, compiled=compiled)
-    for start in range(0, len(data), chunks):
-        one.feed(data[start : start + chunks])
+    program = program or pack()
+    one = SourceScanner(program, "x.log", Hints(), skim=skim, compiled=compiled)
+    for number, start in enumerate(range(0, len(data), chunks)):
+        chunk = data[start : start + chunks]
+        one.feed(chunk, looked_ahead(program, chunk) if compiled and number % 2 else None)
         if skim and start == 0:
             one.snapshot()
     return one.close()
+
+
+def looked_ahead(program: Program, chunk: bytes) -> native.Found | None:
+    """Return the hits in a chunk, as a thread that reads ahead finds them; None where there is no compiled code."""
+    module = native.compiled_module()
+    found = module and module.Found()
+    if found is not None:
+        program.matcher.tell(chunk, found)
+    return found
 
 
 @given(
