@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class Peers:
             command = ["sh", "-c", f"gzip -dc '{logs}'/* | grep -a -c -F -f '{self._literals}'"]
         else:
             command = ["grep", "-r", "-a", "-c", "-F", "-f", str(self._literals), str(logs)]
-        return {"cpu": measured(command), "bytes": size}
+        return {**measured(command), "bytes": size}
 
     def _cut(self, logs: Path, size: int) -> None:
         """Put the first bytes of logs into one file: SEC reads no compressed ones."""
@@ -75,14 +76,16 @@ class Peers:
         subprocess.run(["sh", "-c", f"{unpacked} '{logs}'/* | head -c {size} > '{self._slice}'"], check=True)
 
 
-def measured(command: list[str]) -> float:
-    """Run a command and return the processor time, user and system, of it and of what it started."""
+def measured(command: list[str]) -> Answer:
+    """Run a command and return the processor time, user and system, of it and of what it started, and the wall time."""
     environment = {**os.environ, "LC_ALL": "C"}
     with tempfile.TemporaryFile() as said:  # no /dev/null: grep would see it, and stop at the first match
+        begun = time.perf_counter()
         started = subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(started.pid, 0)
+        wall = time.perf_counter() - begun
         started.returncode = os.waitstatus_to_exitcode(status)
         if started.returncode not in {0, 1}:  # 1: nothing was found
             said.seek(0)
             raise SystemExit(f"{' '.join(command)} failed: {said.read(300).decode(errors='replace')}")
-    return used.ru_utime + used.ru_stime
+    return {"cpu": used.ru_utime + used.ru_stime, "wall": wall}
