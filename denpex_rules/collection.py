@@ -50,7 +50,10 @@ class Collection:
 
     def shrink(self, limit: Size) -> None:
         """Let each source keep no more, now and later."""
-        self._limit = least(limit, self._limit)
+        limit = least(limit, self._limit)
+        if limit == self._limit:  # each keeps no more by now
+            return
+        self._limit = limit
         for scanner in self._scanners.values():
             scanner.shrink(self._limit)
         self._kept = total(scanner.size for scanner in self._scanners.values())

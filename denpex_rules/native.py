@@ -36,6 +36,8 @@ END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, RUN, MARK, ERROR, ROWS = range(11)
 # Lines that are read in full at once: few while something may be learned from them.
 LITTLE: Final = 8
 MUCH: Final = 128
+FEW_HITS: Final = 256  # in a block, so that looking through it in another thread is worth it
+LEAVES: Final = 8  # blocks are not looked through ahead where one has more
 FIRST_LINES: Final = 10_000  # of emitters, that are kept as they were read until they are marked
 PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
@@ -67,22 +69,34 @@ def compiled_module() -> Any:
 Found = Any  # the hits in one block, as the compiled code keeps them
 
 
-def finder(matcher: Matcher) -> Callable[[bytes], Found] | None:
+def finder(matcher: Matcher) -> Callable[[bytes], Found | None] | None:
     """Return what looks through a block in another thread, ahead of `Native.skim`; None where that gains nothing.
 
     Args:
         matcher: the events to look for.
     """
     module = compiled_module()
-    if module is None or matcher.expensive or not matcher.frees_threads:
-        return None
+    return None if module is None or matcher.expensive or not matcher.frees_threads else _Finder(module, matcher).look
 
-    def look(block: bytes) -> Found:
-        found = module.Found()
-        matcher.backend.tell(block, found)
+
+class _Finder:
+    """Looks through blocks in which hits are few: for each hit it takes the interpreter from the thread that takes lines."""
+
+    def __init__(self, module: Any, matcher: Matcher) -> None:
+        self._module = module
+        self._matcher = matcher
+        self._left = 0  # blocks that are left to the other thread
+
+    def look(self, block: bytes) -> Found | None:
+        """Return the hits; None where they may be many."""
+        if self._left:
+            self._left -= 1
+            return None
+        found = self._module.Found()
+        self._matcher.backend.tell(block, found)
+        if len(found) > FEW_HITS:
+            self._left = LEAVES
         return found
-
-    return look
 
 
 class Native:

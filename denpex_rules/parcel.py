@@ -12,7 +12,7 @@ from typing import Any, Final
 from attrs import fields_dict, frozen
 
 from denpex_rules.clock import Instant
-from denpex_rules.sighting import Actor, Emitter, ErrorLine, Scan, Sighting, SourceCoverage
+from denpex_rules.sighting import Actor, Draft, Emitter, ErrorLine, Scan, Sighting, SourceCoverage, made
 
 _FIELDS: Final = tuple(fields_dict(Sighting))
 _SHARED: Final[dict[str, type]] = {"emitter": Emitter, "instant": Instant, "actor": Actor}  # by the fields that hold them
@@ -48,7 +48,7 @@ def unpack(parcel: Parcel) -> Scan:
     columns = dict(parcel.columns)
     for name, cls in _SHARED.items():
         columns[name] = _made(columns[name], cls)
-    return Scan(tuple(map(Sighting, *columns.values())), parcel.sources, parcel.errors)
+    return Scan(tuple(map(made, map(Draft, *columns.values()))), parcel.sources, parcel.errors)
 
 
 def _column(items: Iterable[Any], name: str) -> list[Any]:

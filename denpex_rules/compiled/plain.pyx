@@ -146,6 +146,9 @@ cdef class Found:
 
     cdef vector[int] offsets, numbers
 
+    def __len__(self):
+        return self.offsets.size()
+
     def hits(self, list hits not None):
         cdef int offset, literal
         for offset, literal in hits:
