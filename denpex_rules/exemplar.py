@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from denpex_rules.clock import SECOND, Instant, whole_seconds
+from denpex_rules.clock import SECOND, UNKNOWN, Instant, whole_seconds
 from denpex_rules.forms import shape
 from denpex_rules.record import Line
 from denpex_rules.school import Prefix
@@ -41,7 +41,7 @@ class Exemplar:
 
         Args:
             raw: the line without its newline.
-            second: its time in whole seconds.
+            second: its time in whole seconds; of no matter where the example has none.
         """
         if self._prefix is not None:
             self._prepare(self._prefix)
@@ -71,6 +71,8 @@ class Exemplar:
         self._prefix = None
 
     def _time(self, raw: bytes, second: Instant) -> Instant:
+        if not self._instant.known:
+            return UNKNOWN
         begin, end = self._fraction
         unit = 10 ** (9 - (end - begin)) if begin < end else SECOND
         behind = int(raw[begin:end]) * unit if begin < end else 0

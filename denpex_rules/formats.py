@@ -399,9 +399,14 @@ def ends(layout: tuple[str, ...]) -> bool:
     return bool(layout) and layout[-1] in _ENDS
 
 
+def ends_surely(layout: tuple[str, ...]) -> bool:
+    """Whether the same holds whatever the message begins with: a lone level can also be the begin of another leaf."""
+    return ends(layout) and layout[-1] not in _NO_EMITTER
+
+
 def settles(line: Line) -> bool:
     """Whether the prefixes of a line told its kind and severity, so that its message has no say in them."""
-    return ends(line.layout) and line.layout[-1] not in _NO_EMITTER and line.severity is not None
+    return ends_surely(line.layout) and line.severity is not None
 
 
 def describe() -> list[tuple[str, str, str]]:

@@ -18,10 +18,12 @@ from denpex_rules.care import BEGINS
 from denpex_rules.clock import SECOND, Instant, whole_seconds
 from denpex_rules.record import Line
 from denpex_rules.rule import SEVERITIES
-from denpex_rules.school import MESSAGE, Peel, Prefix, School, body_of, skeleton_of
+from denpex_rules.school import MESSAGE, Peel, Prefix, School, body_of, is_sure, skeleton_of
 
 FORMS: Final = 48  # of one source
 TRIES: Final = 512  # prefixes of one source that are looked at
+UNSURE_TRIES: Final = 4_096  # the same of those that are no logger's: the first words of a message are part of them
+OFTEN: Final = 200  # such lines of one prefix are read before it is learned
 KNOWN: Final = 200_000  # numbers of emitters that are remembered; then they are looked up anew
 SECONDS: Final = 10_000  # the same of seconds
 SHAPES: Final = 20_000  # the same of shapes of messages
@@ -49,7 +51,9 @@ class Forms:
         """Know no form yet; `peel` reads one line of the source."""
         self._peel = peel
         self._school = School(peel)  # of its own
+        self.untimed = True  # whether lines without a time can be plain
         self._tried: dict[bytes, int] = {}
+        self._unsure: dict[bytes, int] = {}  # the same of those that are no logger's
         self._prefixes: dict[bytes, Prefix] = {}
         self._count = 0
         self.shortest = 0  # no prefix is shorter
@@ -75,18 +79,24 @@ class Forms:
         return bool(shown)
 
     def learn(self, raw: bytes, line: Line) -> None:
-        """Look at a line that was read in full; a form that is seen for the second time is learned, a known one is taken."""
+        """Look at a line that was read in full; a form that is seen again is learned, a known one is taken.
+
+        One that is no logger's is learned when it is frequent: what it takes to be sure of it costs as much as reading many lines.
+        """
         body = body_of(raw, line)
-        if not body or self._count >= FORMS or len(self._tried) >= TRIES:
+        if not body or self._count >= FORMS:
+            return
+        tried, most, often = (self._tried, TRIES, 1) if is_sure(line) else (self._unsure, UNSURE_TRIES, OFTEN)
+        if len(tried) >= most or not (line.instant.known or self.untimed):
             return
         skeleton = skeleton_of(raw, body)
-        seen = self._tried.get(skeleton, 0)
-        self._tried[skeleton] = seen + 1
-        if seen > 1:
+        seen = tried.get(skeleton, 0)
+        tried[skeleton] = seen + 1
+        if seen > often:
             return
-        prefix = self._school.known(skeleton, raw) or (self._school.examine(skeleton, raw, body) if seen else None)
+        prefix = self._school.known(skeleton, raw) or (self._school.examine(skeleton, raw, body) if seen == often else None)
         if prefix is not None:
-            self._tried[skeleton] = 2
+            tried[skeleton] = often + 1
             self._take(prefix)
 
     def _take(self, prefix: Prefix) -> None:
@@ -179,15 +189,18 @@ class Forms:
             self._forget()
 
     def _build(self) -> None:
-        """Make the regexes anew; those of forms known before keep the numbers of their groups."""
-        parts = [p.pattern + b"(" + b"|".join(t.pattern for t in p.tails) + b")" for p in self._prefixes.values()]
+        """Make the regexes anew; those of forms known before keep the numbers of their groups. Lines without a time have none."""
+        prefixes = [prefix for prefix in self._prefixes.values() if prefix.timed]
+        if not prefixes:
+            return
+        parts = [p.pattern + b"(" + b"|".join(t.pattern for t in p.tails) + b")" for p in prefixes]
         heads = rb"(?:" + b"|".join(parts) + rb")" + BEGINS
         self._lines = re.compile(rb"(" + heads + rb"[^\n]{0,%d}+\n)|([^\n]*+\n)" % MESSAGE)
         self._head = re.compile(heads)
-        self.shortest = min(p.least for p in self._prefixes.values())
-        roles = [role for p in self._prefixes.values() for role in (*p.roles, "who")]
-        groups = accumulate(len(p.roles) + 1 for p in self._prefixes.values())
-        self.settled = {(group, tail) for group, p in zip(groups, self._prefixes.values(), strict=True) for tail in p.settled}
+        self.shortest = min(p.least for p in prefixes)
+        roles = [role for p in prefixes for role in (*p.roles, "who")]
+        groups = accumulate(len(p.roles) + 1 for p in prefixes)
+        self.settled = {(group, tail) for group, p in zip(groups, prefixes, strict=True) for tail in p.settled}
         self._who = itemgetter(*(i for i, role in enumerate(roles, 1) if role == "who"))
         self._when = itemgetter(*(i for i, role in enumerate(roles, 1) if role == "when"))
         self._forget()

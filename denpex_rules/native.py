@@ -23,7 +23,7 @@ from denpex_rules.program import Matcher
 from denpex_rules.record import Line
 from denpex_rules.recorder import AGENT, OPEN_BYTES, SAMPLE_LINES, Recorder, State
 from denpex_rules.rereading import TEMPLATES, digits_alike
-from denpex_rules.retain import Marked, More
+from denpex_rules.retain import Gap, Marked, More
 from denpex_rules.rule import SEVERITIES
 from denpex_rules.school import MESSAGE, Prefix, body_of
 from denpex_rules.skim import Screen
@@ -31,7 +31,7 @@ from denpex_rules.skim import Screen
 PURE: Final = "DENPEX_RULES_PURE"  # set in the environment: do without compiled code
 
 # What the compiled code stops for, as in plain.hpp.
-END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, RUN, MARK, ERROR, ROWS = range(11)
+END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, GAP, CLOSE, RUN, MARK, ERROR, ROWS = range(13)
 
 # Lines that are read in full at once: few while something may be learned from them.
 LITTLE: Final = 8
@@ -135,6 +135,7 @@ class Native:
         self._runs: list[Runs] = []  # of clocks
         self._at: list[int] = []  # in which of its runs each clock was last; -1: it has none
         self._clocks: dict[tuple[int, int], int] = {}  # of speakers and frames
+        self._gaps: list[Gap] = []
         self._frames: dict[Frame, int] = {}
         self._kinds: list[tuple[Clock, str, bool]] = []
         self._templates: list[str] = []  # of errors
@@ -230,6 +231,10 @@ class Native:
             self._forget()
         if self._plain.whens > SECONDS:
             self._plain.forget_whens()
+        if self._plain.gaps > SECONDS:
+            self.settle_all()
+            self._plain.forget_gaps()
+            self._gaps = []
         if self._plain.shapes > SHAPES:
             self.settle_all()
             self._plain.forget_shapes()
@@ -253,13 +258,14 @@ class Native:
             self._read_lines[self._offset + self._plain.start] = line
         label = self._recorder.label(line)
         body, speaker = body_of(raw, line), _NOBODY
-        if body and body != self._plain.body - self._plain.start:  # it only looks as if it had this form
-            self._plain.read()
+        prefix = self._prefixes[self._plain.form // TAILS]
+        if body and (body != self._plain.body - self._plain.start or line.instant.known != prefix.timed):
+            self._plain.read()  # it only looks as if it had this form
             return
         if body and not self._state.crowds(label):
             speaker = self._speaker(label)
         self._plain.answer_who(speaker, self._frame(line.instant), line.severity in _ERRORS)
-        self._whos.append(Exemplar(raw, body, line, self._prefixes[self._plain.form // TAILS]))
+        self._whos.append(Exemplar(raw, body, line, prefix))
 
     def _speaker(self, label: str) -> int:
         found = self._places.get(label)
@@ -275,10 +281,13 @@ class Native:
     def _answer_when(self) -> None:
         instant = self._line().instant
         second = whole_seconds(instant)
-        kind = (second.clock, second.domain, second.year)
+        self._plain.answer_when(second.lo, second.hi, self._kind(second), self._frame(second), not instant.known)
+
+    def _kind(self, instant: Instant) -> int:
+        kind = (instant.clock, instant.domain, instant.year)
         if kind not in self._kinds:
             self._kinds.append(kind)
-        self._plain.answer_when(second.lo, second.hi, self._kinds.index(kind), self._frame(second), not instant.known)
+        return self._kinds.index(kind)
 
     def _answer_events(self) -> None:
         plain, matcher = self._plain, self._matcher
@@ -295,19 +304,50 @@ class Native:
         if self._state.crowds(label):
             plain.read()
             return
-        speaker = self._state.emitter(label)
+        speaker, instant = self._state.emitter(label), self._line().instant
         if label == AGENT:
             self._recorder.hand_over()
+        if not instant.known:
+            self._recorder.take_stamp(speaker)
         self._recorder.finish(speaker)
-        if speaker.waits:
-            speaker.when(self._line().instant)
+        if speaker.waits and instant.known:
+            speaker.when(instant)
             if speaker.waits:  # for a stamp of another clock
                 plain.read()
                 return
         self._speakers[number] = speaker
         for clock in plain.clocks_of(number):
             self._base(clock, len(self._runs[clock]) - 1)
-        plain.wake()
+        plain.wake(speaker.waits)
+
+    def _open_gap(self) -> None:
+        """Tell what a line without a stamp lies in: it shows something."""
+        plain, number = self._plain, self._plain.speaker
+        speaker = self._speakers[number]
+        assert speaker is not None
+        self._take_stamp(speaker, plain.stamped(number))
+        gap = speaker.when(UNKNOWN)
+        assert isinstance(gap, Gap)  # it is no crowd
+        plain.open_gap(len(self._gaps))
+        self._gaps.append(gap)
+
+    def _close_gap(self) -> None:
+        """Take the stamp that something waits for."""
+        plain = self._plain
+        speaker = self._speakers[plain.speaker]
+        assert speaker is not None
+        speaker.when(self._line().instant)
+        if speaker.waits:  # for a stamp of another clock
+            plain.read()
+        elif plain.gap == _NOBODY:
+            plain.close_gap(0, 0, _NOBODY, _NOBODY)
+        else:
+            span = whole_seconds(self._gaps[plain.gap].instant())
+            plain.close_gap(span.lo, span.hi, self._kind(span) if span.known else _NOBODY, self._frame(span))
+
+    def _take_stamp(self, speaker: Speaker, raw: bytes | None) -> None:
+        if raw is not None:
+            speaker.when(self._recorder.peel(raw).instant)
 
     def _answer_clock(self) -> None:
         plain, number = self._plain, self._plain.speaker
@@ -409,12 +449,13 @@ class Native:
     def _settle(self, number: int) -> None:
         speaker = self._speakers[number]
         assert speaker is not None
-        lines, last = self._plain.settle(number)
+        lines, last, stamped = self._plain.settle(number)
         for who, count in lines:
             speaker.presence.count(self._whos[who].line, count)
         for clock in self._plain.clocks_of(number):
             self._settle_runs(clock)
         self._recount(number)
+        self._take_stamp(speaker, stamped)
         if last is not None:
             speaker.tail = self._marked(last)
             speaker.size = len(speaker.tail.raw)
@@ -435,20 +476,23 @@ class Native:
 
     def _settle_rows(self, number: int, rows: list[tuple[Any, ...]]) -> None:
         shelf, events, label, marked = self._state.shelf, self._matcher.events, self._labels[number], self._marked
-        for places, dropped, lo, hi, kind, mixed, marks in rows:
-            span = Instant(lo, hi, *self._kinds[kind]) if dropped else UNKNOWN
-            more = More([marked(mark) for mark in marks], dropped, span, not mixed)
+        for places, dropped, lo, hi, kind, spanned, mixed, gaps, marks in rows:
+            span = None
+            if spanned:
+                span = UNKNOWN if mixed else Instant(lo, hi, *self._kinds[kind])
+            more = More([marked(mark) for mark in marks], dropped, span, tuple(self._gaps[gap] for gap in gaps))
             shelf.extend(more, [events[place].id for place in places], label)
 
     def _marked(self, told: tuple[Any, ...]) -> Marked:
         """Return a line that compiled code tells of; one object for all events of a line, as long as these come in turn."""
-        raw, number, start, lo, hi, kind, places, bad, who = told
+        raw, number, start, lo, hi, kind, places, bad, who, gap = told
         if self._marks.get(number) is None:
             if len(self._marks) >= MUCH:
                 self._marks.clear()
             line = self._read_lines.pop(start, None)
-            instant = Instant(lo, hi, *self._kinds[kind])
-            self._marks[number] = Marked(raw, number, start, instant, places, bad, line, self._whos[who])
+            instant = UNKNOWN if kind == _NOBODY else Instant(lo, hi, *self._kinds[kind])
+            lies = None if gap == _NOBODY else self._gaps[gap]
+            self._marks[number] = Marked(raw, number, start, instant, places, bad, line, self._whos[who], lies)
         return self._marks[number]
 
 
@@ -458,6 +502,8 @@ _ANSWERS: Final[dict[int, Callable[[Native], None]]] = {
     ANSWER: Native._answer_events,
     WAKE: Native._wake,
     CLOCK: Native._answer_clock,
+    GAP: Native._open_gap,
+    CLOSE: Native._close_gap,
     RUN: Native._run,
     MARK: Native._mark,
     ERROR: Native._error,

@@ -295,6 +295,11 @@ class Recorder:
             self._keep_error(record, 0, label, template, shown(record.text))
         return template
 
+    def take_stamp(self, emitter: Speaker) -> None:
+        """Take the time of an emitter's last plain line: what lies behind it has none."""
+        if emitter.tail is not None and emitter.tail.instant.known:
+            emitter.when(self._rereader.piece(emitter.tail, self.state.hints).line.instant)
+
     def _recall(self, emitter: Speaker, tail: Marked) -> None:
         """Read an emitter's last plain line in full, for its record may go on."""
         piece = self._rereader.piece(tail, self.state.hints)

@@ -32,7 +32,8 @@ class Rereader:
     def piece(self, marked: Marked, hints: Hints) -> Piece:
         """Return a marked line as a piece of a record; `hints` are what the place of the source claims."""
         line = self._line(marked, hints)
-        return Piece(line, _text(line), marked.number, marked.start, marked.start + len(marked.raw), line.instant)
+        when = line.instant if marked.gap is None else marked.gap
+        return Piece(line, _text(line), marked.number, marked.start, marked.start + len(marked.raw), when)
 
     def record(self, marked: Marked, hints: Hints) -> Whole:
         """Return the record that a marked line is."""
@@ -55,6 +56,7 @@ class Rereader:
         line = self._line(marked, hints)
         text, number, begin, matcher = _text(line), marked.number, marked.start, self._matcher
         end, brief = begin + len(marked.raw), is_brief(text)
+        instant = line.instant if marked.gap is None else marked.gap.instant()
         whole = shown(text) if brief else ""
         bare = self._bare_in(text) if brief else set()
         found = []
@@ -71,7 +73,7 @@ class Rereader:
                             number,
                             begin,
                             end,
-                            line.instant,
+                            instant,
                             line.actor,
                             hit.fields,
                             line.kind,

@@ -27,6 +27,7 @@ ROWS: Final = 64_000  # events and emitters of one source that are told apart
 EVENT_ROWS: Final = 20_000  # emitters of one event
 LEAST_ROWS: Final = 256  # emitters of one event, however many rows the others took
 FEWEST: Final = 2  # of one event and emitter, however many of them a source has
+OPEN_GAPS: Final = 16  # that what was dropped lies in, until those of them that were closed are looked for
 SHAPES: Final = 500  # different error records of one source
 
 Item = TypeVar("Item", Sighting, ErrorLine)
@@ -79,7 +80,8 @@ class Marked:
     """A plain line and the places of the events that it shows: what their sightings are made of, should they be kept to the end.
 
     `raw` is the line without its newline; `instant` its time in whole seconds; `bad` says that it is an error; `line` is what was
-    read, where it was read already; `like` is an example of its emitter and form, where one is known.
+    read, where it was read already; `like` is an example of its emitter and form, where one is known; `gap` is what a line without
+    a stamp lies in.
     """
 
     raw: bytes
@@ -90,9 +92,10 @@ class Marked:
     bad: bool = False
     line: Line | None = field(default=None, eq=False)
     like: Exemplar | None = field(default=None, eq=False)
+    gap: Gap | None = field(default=None, eq=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Marked:
-        return self
+        return self if self.gap is None else evolve(self, gap=copy.deepcopy(self.gap, memo))
 
 
 Found = Kept[Sighting] | Marked
@@ -102,60 +105,74 @@ Found = Kept[Sighting] | Marked
 class More:
     """The newest marked lines of one event and emitter, collected elsewhere.
 
-    `dropped` counts older ones that had no room there; they all lie in `span`, where they have `one_clock`.
+    `dropped` counts older ones that had no room there. They lie in `gaps` that were open then and, the others, in `span`: None
+    where there are none, UNKNOWN where these are not of one clock.
     """
 
     marks: list[Marked]
     dropped: int = 0
-    span: Instant = UNKNOWN
-    one_clock: bool = True
+    span: Instant | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 class Lost:
     """Counts what is not kept, and between which instants all of it was."""
 
-    __slots__ = ("_hi", "_last", "_lo", "_one", "count")
+    __slots__ = ("_gaps", "_last", "_span", "count")
 
     def __init__(self) -> None:
         self.count = 0
-        self._one = UNKNOWN  # of the first; UNKNOWN where not all have one clock
-        self._last = UNKNOWN  # of the last
-        self._lo, self._hi = MAX, MIN
+        self._span: Instant | None = None  # of what has its time; UNKNOWN where that is not of one clock
+        self._last: Instant | None = None
+        self._gaps: dict[int, Gap] = {}  # open ones that others lie in
 
     @property
     def span(self) -> Instant:
-        """What all of it lies in."""
-        one = self._one
-        if not one.known:
-            return UNKNOWN
-        return one if one.lo == self._lo and one.hi == self._hi else one.bounded(self._lo, self._hi)
+        """What all of it lies in, as far as it is known by now."""
+        span = self._span
+        for gap in self._gaps.values():
+            span = _hull(span, whole_seconds(gap.instant()))
+        return UNKNOWN if span is None else span
 
     def add(self, kept: Found) -> None:
         """Count one."""
-        instant = kept.instant if isinstance(kept, Marked) else whole_seconds(kept.resolved().instant)
         self.count += 1
-        if instant is self._last and self.count > 1:  # of the same second as the one before
+        if kept.gap is not None:
+            self._await(kept.gap)
             return
-        self._last = instant
-        if self.count == 1:
-            self._one = instant
-        if instant.known and (instant is self._one or instant.comparable(self._one)):
-            self._lo = min(self._lo, instant.lo)
-            self._hi = max(self._hi, instant.hi)
-        else:
-            self._one = UNKNOWN
+        instant = kept.instant if isinstance(kept, Marked) else whole_seconds(kept.item.instant)
+        if instant is not self._last:  # else of the same second as the one before
+            self._last = instant
+            self._span = _hull(self._span, instant)
 
     def extend(self, more: More) -> None:
-        """Count several, of which the lowest and the highest second are known."""
-        if not self.count:
-            self._one = more.span
+        """Count several."""
         self.count += more.dropped
-        self._last = UNKNOWN
-        if more.one_clock and more.span.comparable(self._one):
-            self._lo = min(self._lo, more.span.lo)
-            self._hi = max(self._hi, more.span.hi)
-        else:
-            self._one = UNKNOWN
+        if more.span is not None:
+            self._span = _hull(self._span, more.span)
+        for gap in more.gaps:
+            self._await(gap)
+
+    def _await(self, gap: Gap) -> None:
+        """Take what lies in a gap: its time is known when the gap is closed."""
+        if gap.after is not None:
+            self._span = _hull(self._span, whole_seconds(gap.instant()))
+            return
+        self._gaps[id(gap)] = gap
+        if len(self._gaps) > OPEN_GAPS and len(self._gaps) & (len(self._gaps) - 1) == 0:  # now and then: at powers of two
+            for key in [key for key, one in self._gaps.items() if one.after is not None]:
+                self._span = _hull(self._span, whole_seconds(self._gaps.pop(key).instant()))
+
+
+def _hull(span: Instant | None, instant: Instant) -> Instant:
+    """Return what spans both, UNKNOWN where they don't compare; None: there is nothing yet."""
+    if span is None:
+        return instant if instant.known else UNKNOWN
+    if not (span.known and instant.known and span.comparable(instant)):
+        return UNKNOWN
+    if span.lo <= instant.lo and instant.hi <= span.hi:
+        return span
+    return span.bounded(min(span.lo, instant.lo), max(span.hi, instant.hi))
 
 
 class Row:

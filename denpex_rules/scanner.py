@@ -229,7 +229,7 @@ class SourceScanner:
             return None
         recorder, forms = self._recorder, self._forms
         screen = Screen(self._matcher, forms, recorder.peel)
-        recorder.learn = forms.learn
+        recorder.learn, forms.untimed = forms.learn, not self.state.hints.formats
         if self._compiled and native.available():
             recorder.ahead = self._skimmer = Native(recorder, forms, screen, self._read_block, self._matcher)
         else:

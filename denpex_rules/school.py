@@ -17,9 +17,9 @@ from typing import Any, Final, Literal
 
 from attrs import define, evolve, field, frozen
 
-from denpex_rules.care import BEGINS
+from denpex_rules.care import BEGINS, CARE, MARKS
 from denpex_rules.clock import whole_seconds
-from denpex_rules.formats import ends, settles
+from denpex_rules.formats import describe, ends_surely, settles
 from denpex_rules.record import Hints, Line
 from denpex_rules.sighting import Actor
 
@@ -65,8 +65,10 @@ _CLAIMS: Final = {
     SURE: (b"kernel: x", b"name[1]: x", b":err   : [1.000000] x"),
     NAME: (b"name: x",),
 }
-_WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?")
+_WORDS: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=][^\s\d]{0,30}(?<!\[)[ :=]?|\{'[A-Za-z_/]{1,30}': ")
+_KEY: Final = b"{'"  # a dict that is printed begins so, as no message that begins with words does
 _ONE_WORD: Final = re.compile(rb"[A-Za-z_]{1,30}[ :=]{1,2}")
+_WORD: Final = re.compile(rb"(?<![^ \]:\[(|=-])(?=.)")  # where one begins
 # Messages by which a logger that prints what is bound behind them tells who prints: none of its lines is plain.
 _BOUND: Final = (b"step done rank=1", b"step done rank=2")
 # What no line names, in place of what the places of sources name.
@@ -129,6 +131,11 @@ class Prefix:
     least: int  # bytes
     tails: list[Tail] = field(factory=list)
     settled: set[bytes] = field(factory=set)  # what follows it where the prefix tells kind and severity, as it is
+
+    @property
+    def timed(self) -> bool:
+        """Whether it tells a time."""
+        return any(step.role == "when" for step in self.steps)
 
     @property
     def whole(self) -> bytes:
@@ -208,7 +215,8 @@ class School:
                 steps.append(Step(role, width=0 if free else len(run[0])))
                 position = run.end()
         begin = _begin(raw, line)  # the first words of the message may belong to the form
-        if position >= begin or not any(step.role == "when" for step in steps):
+        timed = any(step.role == "when" for step in steps)
+        if (steps and position >= begin) or timed != line.instant.known:
             return None
         if len({self.peel(raw[:begin] + bound).actor for bound in _BOUND}) > 1:
             return None
@@ -218,10 +226,19 @@ class School:
         claims = sum(bit for bit, told in _CLAIMS.items() if any(_Shown.of(self.peel, raw[:body], text) != shown for text in told))
         if _ONE_WORD.fullmatch(raw, begin, body):
             claims |= NUMBER
+        if not is_sure(line) and not self._is_message(raw[:body], shown, claims):
+            return None
+        if raw.startswith(_KEY, begin):
+            begin = body
         tail = Tail(raw[position:begin], raw[begin:body], claims)
         pattern, roles = _grouped(steps)
         least = body - sum(len(run[0]) - 1 for run in _DIGITS.finditer(raw, 0, body))
         return Prefix(tuple(steps), pattern, roles, least, [tail], {raw[position:body]} if settles(line) else set())
+
+    def _is_message(self, prefix: bytes, shown: _Shown, claims: int) -> bool:
+        """Whether all that stands in lines of any format, but for what `claims` refuse, is a message behind a prefix."""
+        begins = re.compile(BEGINS + b"".join(text for bit, text in _REFUSED.items() if claims & bit))
+        return all(_Shown.of(self.peel, prefix, text) == shown for text in _anything() if begins.match(text))
 
     def _role(self, raw: bytes, span: tuple[int, int], line: Line) -> Role | None:
         """Return what one number tells; None where it tells the emitter and the time, or what no form can have."""
@@ -243,6 +260,14 @@ class School:
         return all(
             whole_seconds(self.peel(raw[: span[0]] + digit * length + raw[span[1] :]).instant) == second for digit in (b"0", b"9")
         )
+
+
+@lru_cache(maxsize=1)
+def _anything() -> tuple[bytes, ...]:
+    """Return what stands in lines of all formats, from any word on, as far as a message may be that."""
+    examples = [example.encode() for _, example, _ in describe()]
+    found = {example[at.start() :] for example in examples for at in _WORD.finditer(example)}
+    return tuple(sorted(text for text in found if not any(mark in text for mark in (*CARE, *MARKS))))
 
 
 def school_of(peel: Callable[[bytes, Hints], Line], hints: Hints) -> School:
@@ -269,16 +294,20 @@ def skeleton_of(raw: bytes, body: int) -> bytes:
 def body_of(raw: bytes, line: Line) -> int:
     """Return where the message of a plain line begins; 0 when the line is none."""
     told = line.head and not line.partial and not line.repeats
-    wall = line.instant.known and line.instant.clock != "monotonic"
-    if not told or not wall or not line.layout or not raw.endswith(line.text):
+    if not told or not raw.endswith(line.text):
         return 0
     body = _begin(raw, line)
-    if not ends(line.layout):  # another prefix could stand where the message begins: its first words belong to the form
+    if not ends_surely(line.layout):  # another prefix could stand where the message begins: its first words belong to the form
         words = _WORDS.match(raw, body)
         if words is None:
             return 0
         body = words.end()
     return body if body <= PREFIX and len(raw) - body < MESSAGE else 0
+
+
+def is_sure(line: Line) -> bool:
+    """Whether a line's prefix is that of a logger, with a time: whatever the message, it is no more of a prefix."""
+    return line.instant.known and ends_surely(line.layout)
 
 
 def _begin(raw: bytes, line: Line) -> int:

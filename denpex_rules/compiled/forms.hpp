@@ -62,6 +62,7 @@ struct Tail {
 struct Prefix {
     std::vector<Step> steps;
     std::vector<Tail> tails;
+    bool timed = false;    // whether it tells a time
     bool clocked = false;  // its time ends with minute and second, of an hour that the rest tells
     size_t opens = 0, closes = 0, width = 0;  // where its time stands in one piece: the first step of it, the one behind it, bytes
 
@@ -78,6 +79,7 @@ struct Prefix {
                 if (first == steps.size()) first = i;
                 last = i + 1;
             }
+        timed = first < steps.size();
         opens = first;
         closes = last;
         width = 0;
@@ -147,6 +149,8 @@ class Forms {
     void know() { known_ = same = true; }
 
     int form() const { return prefix * FORM + tail; }
+
+    bool timed() const { return prefixes[prefix].timed; }
 
     const Tail &ending() const { return prefixes[prefix].tails[tail]; }
 

@@ -37,6 +37,8 @@ enum Stop {
     ASK_ANSWER,  // which events the line shows
     WAKE,        // the emitter's record that is open elsewhere must be finished
     CLOCK,       // the emitter's clock
+    GAP,         // what the line, which has no time, lies in
+    CLOSE,       // the gap of the emitter, or a record that waits for a time, must take this one
     RUN,         // a time that goes back, or too many runs
     MARK,        // an event of the emitter's last line, which is complete
     ERROR,       // the same, of an error
@@ -47,6 +49,11 @@ struct Second {
     int64_t lo = 0, hi = 0;
     int kind = NONE;   // clock, domain and year, as the caller numbers them
     int frame = NONE;  // of what compares
+};
+
+struct Gap {  // between the times of an emitter
+    Second span;
+    bool closed = false;
 };
 
 struct Speaks {  // the numbers of an emitter
@@ -70,7 +77,7 @@ struct alignas(64) Clock {
 struct Mark {
     int64_t start = 0, number = 0;
     Second when;
-    int answer = 0, who = NONE;
+    int answer = 0, who = NONE, gap = NONE;
     bool bad = false;
     std::string raw;
 };
@@ -86,7 +93,9 @@ struct Row {  // the newest marks of one event and emitter
     std::deque<std::shared_ptr<const Mark>> marks;
     int64_t dropped = 0, lo = 0, hi = 0;  // of marks that were dropped here
     int kind = NONE, frame = NONE;
+    bool spanned = false;    // whether a time of one is known
     bool mixed = false;      // of several clocks
+    std::vector<int> gaps;   // open ones that others of them lie in
 };
 
 // An emitter. What every line of it touches stands together.
@@ -99,7 +108,12 @@ struct alignas(64) Speaker {
     bool awake = false;   // whether its last record is that line, or there is none
     bool said = false;    // whether there is one
     bool held = false;    // whether its bytes are in the block still
-    std::string raw;
+    bool timed = false;   // whether that line has a time
+    bool waits = false;   // whether something lies in a gap that the next time closes
+    bool stamps = false;  // whether `stamped` is known here only
+    int gap = NONE;       // that gap, where it is known here
+    int lies = NONE;      // the gap that the last line lies in
+    std::string raw, stamped;  // the last line; the last one with a time, where others came behind it
     std::vector<int> whos;  // with lines that were not handed over, in order
     std::vector<int> clocks;
     std::vector<int> rows;
@@ -129,6 +143,7 @@ class Reader {
     std::vector<Clock> clocks;
     std::vector<Row> rows;
     std::vector<Shape> errors;
+    std::vector<Gap> gaps;
     int64_t kept = 0, quota = 0;  // marks that made rows longer, and how many may
     int64_t fresh = 0;            // runs
     int64_t open_bytes = 0;       // of last lines
@@ -245,6 +260,22 @@ class Reader {
     Second when() const { return when_; }
     bool announced() const { return announced_; }
 
+    void open_gap(int id, const Second &span) {
+        Speaker &speaker = speakers[speaks[who].speaker];
+        gaps.resize(id + 1);
+        gaps[id].span = span;
+        speaker.gap = id;
+        speaker.waits = true;
+        speaker.stamps = false;
+    }
+
+    void close_gap(const Second &span) {
+        Speaker &speaker = speakers[speaks[who].speaker];
+        if (speaker.gap != NONE) gaps[speaker.gap] = Gap{span, true};
+        speaker.gap = NONE;
+        speaker.waits = false;
+    }
+
     void read() { full_ = true; }  // the line must be read in full after all
 
     void timed() { timed_ = true; }
@@ -291,7 +322,8 @@ class Reader {
     void sleep(int id) {
         Speaker &speaker = speakers[id];
         if (speaker.said) open_bytes -= speaker.length;
-        speaker.awake = speaker.said = speaker.held = false;
+        speaker.awake = speaker.said = speaker.held = speaker.waits = speaker.stamps = false;
+        speaker.gap = speaker.lies = NONE;
         speaker.next = 0;
     }
 
@@ -315,8 +347,12 @@ class Reader {
         if (!find_who()) return ASK_WHO;
         const Speaks &from = speaks[who];
         if (from.speaker == NONE) return one();
-        if (!forms.same && !find_when()) return ASK_WHEN;
-        if (when_.kind == NONE || when_.frame != from.frame) return one();
+        if (!forms.timed()) {
+            when_ = Second();
+        } else {
+            if (!forms.same && !find_when()) return ASK_WHEN;
+            if (when_.kind == NONE || when_.frame != from.frame) return one();
+        }
         if (from.bad && is_own()) return one();
         if (announced_ && !answered_) {
             int known = shapes_.find(shape_);
@@ -332,18 +368,29 @@ class Reader {
     Stop take() {
         Speaks &from = speaks[who];
         Speaker &speaker = speakers[from.speaker];
+        const bool timed = forms.timed();
         if (!speaker.awake) return WAKE;
         if (speaker.said) {
             if (speaker.answer || speaker.bad) {
                 Stop stop = finish(speaker);
                 if (stop != END) return stop;
             }
+            if (speaker.timed && !timed) {
+                speaker.stamped.assign(raw(speaker));
+                speaker.stamps = true;
+            }
             open_bytes -= speaker.length;
             speaker.said = false;
         }
-        if (from.clock == UNSET) return CLOCK;
-        if (!timed_ && from.clock != NONE && !spoke(clocks[from.clock])) return RUN;
-        if (from.clock != NONE) ++clocks[from.clock].lines;
+        if (timed) {
+            if (speaker.waits) return CLOSE;
+            speaker.stamps = false;
+            if (from.clock == UNSET) return CLOCK;
+            if (!timed_ && from.clock != NONE && !spoke(clocks[from.clock])) return RUN;
+            if (from.clock != NONE) ++clocks[from.clock].lines;
+        } else if (speaker.gap == NONE && (from.bad || (announced_ && answer_))) {
+            return GAP;
+        }
         if (!from.lines++) speaker.whos.push_back(who);
         if (traced) trace.push_back(who);
         speaker.start = base_ + static_cast<int64_t>(start);
@@ -353,6 +400,8 @@ class Reader {
         speaker.who = who;
         speaker.answer = announced_ ? answer_ : 0;
         speaker.bad = from.bad;
+        speaker.timed = timed;
+        speaker.lies = timed ? NONE : speaker.gap;
         speaker.next = 0;
         speaker.said = true;
         if (!speaker.held) held_.push_back(from.speaker);
@@ -399,7 +448,7 @@ class Reader {
     std::shared_ptr<const Mark> kept_copy(const Speaker &speaker) const {
         Text text = raw(speaker);
         return std::make_shared<const Mark>(
-            Mark{speaker.start, speaker.number, speaker.when, speaker.answer, speaker.who, speaker.bad, std::string(text)});
+            Mark{speaker.start, speaker.number, speaker.when, speaker.answer, speaker.who, speaker.lies, speaker.bad, std::string(text)});
     }
 
     Row *row_of(const Speaker &speaker, int place) {
@@ -421,21 +470,29 @@ class Reader {
         } else if (stay > 0) {
             ++row.displaced;
         } else {
-            drop(row, row.marks.front()->when);
+            drop(row, *row.marks.front());
             row.marks.pop_front();
         }
         row.marks.push_back(mark);
     }
 
-    static void drop(Row &row, const Second &when) {
-        if (!row.dropped++) {
+    void drop(Row &row, const Mark &mark) {
+        ++row.dropped;
+        if (mark.gap != NONE && !gaps[mark.gap].closed) {
+            if (row.gaps.empty() || row.gaps.back() != mark.gap) row.gaps.push_back(mark.gap);
+            return;
+        }
+        const Second &when = mark.gap == NONE ? mark.when : gaps[mark.gap].span;
+        if (!row.spanned) {
             row.lo = when.lo;
             row.hi = when.hi;
             row.kind = when.kind;
             row.frame = when.frame;
+            row.spanned = true;
+            row.mixed = when.kind == NONE;
             return;
         }
-        row.mixed |= row.frame != when.frame;
+        row.mixed |= row.frame != when.frame || when.kind == NONE;
         if (when.lo < row.lo) row.lo = when.lo;
         if (when.hi > row.hi) row.hi = when.hi;
     }

@@ -41,6 +41,9 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         int64_t lo, hi
         int kind, frame
 
+    cdef cppclass Gap:
+        Gap()
+
     cdef cppclass Speaks:
         Speaks()
         int speaker, frame, clock
@@ -56,7 +59,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
     cdef cppclass Mark:
         int64_t start, number
         Second when
-        int answer, who
+        int answer, who, gap
         cbool bad
         string raw
 
@@ -69,7 +72,8 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         deque[shared_ptr[const Mark]] marks
         int64_t dropped, lo, hi
         int kind, frame
-        cbool mixed
+        cbool spanned, mixed
+        vector[int] gaps
 
     cdef cppclass Speaker:
         Speaker()
@@ -77,7 +81,9 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         Second when
         int length, answer, who
         unsigned next
-        cbool bad, awake, said, held
+        cbool bad, awake, said, held, timed, waits, stamps
+        int gap, lies
+        string stamped
         vector[int] whos, clocks, rows
 
     cdef cppclass Shape:
@@ -106,6 +112,7 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         vector[Clock] clocks
         vector[Row] rows
         vector[Shape] errors
+        vector[Gap] gaps
         int64_t kept, quota, fresh, open_bytes, taken
         vector[int] offsets, numbers, trace
         cbool traced
@@ -122,6 +129,8 @@ cdef extern from "plain.hpp" namespace "denpex" nogil:
         void answer_when(const Second &, cbool) except +
         int new_answer(const vector[int] &) except +
         void answer(int, cbool) except +
+        void open_gap(int, const Second &) except +
+        void close_gap(const Second &) except +
         void read()
         void timed()
         void marked()
@@ -345,8 +354,40 @@ cdef class Plain:
     def read(self):
         self.reader.read()
 
-    def wake(self):
-        self.reader.speakers.at(self.speaker).awake = True
+    def wake(self, cbool waits):
+        """Say that the emitter's lines can be taken; `waits`: the next one with a time must be asked about."""
+        cdef Speaker *speaker = &self.reader.speakers.at(self.speaker)
+        speaker.awake, speaker.waits = True, waits
+
+    def stamped(self, int speaker):
+        """Return the last line of an emitter that had a time, where others came behind it; None where that is known elsewhere."""
+        cdef Speaker *found = &self.reader.speakers.at(speaker)
+        return <bytes>found.stamped if found.stamps else None
+
+    def open_gap(self, int gap):
+        """Number the gap that the emitter's lines without a time lie in; the numbers are those after the ones before."""
+        if gap != <int>self.reader.gaps.size():
+            raise ValueError("no such gap")
+        self.reader.open_gap(gap, Second())
+
+    def close_gap(self, int64_t lo, int64_t hi, int kind, int frame):
+        """Say in which seconds what waits lies; kind -1: that is not known."""
+        cdef Second span
+        span.lo, span.hi, span.kind, span.frame = lo, hi, kind, frame
+        self.reader.close_gap(span)
+
+    @property
+    def gap(self):
+        """The number of the emitter's open gap; -1: it has none here."""
+        return self.reader.speakers.at(self.speaker).gap
+
+    @property
+    def gaps(self):
+        return self.reader.gaps.size()
+
+    def forget_gaps(self):
+        """Nothing refers to a gap any more."""
+        self.reader.gaps.clear()
 
     def set_clock(self, int clock):
         """Say which clock the line's emitter has; -1: none that counts."""
@@ -383,7 +424,7 @@ cdef class Plain:
     # ---- what was taken
 
     cdef tuple shown(self, const Mark &mark, bytes raw):
-        return (raw, mark.number, mark.start, mark.when.lo, mark.when.hi, mark.when.kind, self.answers[mark.answer], mark.bad, mark.who)
+        return (raw, mark.number, mark.start, mark.when.lo, mark.when.hi, mark.when.kind, self.answers[mark.answer], mark.bad, mark.who, mark.gap)
 
     def last(self, int speaker):
         cdef Speaker *found = &self.reader.speakers.at(speaker)
@@ -391,7 +432,7 @@ cdef class Plain:
             return None
         raw = to_bytes(self.reader.raw(found[0]))
         places = self.answers[found.answer]
-        return (raw, found.number, found.start, found.when.lo, found.when.hi, found.when.kind, places, found.bad, found.who)
+        return (raw, found.number, found.start, found.when.lo, found.when.hi, found.when.kind, places, found.bad, found.who, found.lies)
 
     def closed(self):
         """Return the events of the emitter's last line that have no open row, from the one to mark next on."""
@@ -450,9 +491,9 @@ cdef class Plain:
             lines.append((who, speaks.lines))
             speaks.lines = 0
         found.whos.clear()
-        last = self.last(speaker)
+        last, stamped = self.last(speaker), self.stamped(speaker)
         self.reader.sleep(speaker)
-        return lines, last
+        return lines, last, stamped
 
     def spoken(self, int clock):
         """Return where the run that was the last one ended, how many lines there were, and the runs behind that one."""
@@ -465,7 +506,7 @@ cdef class Plain:
         return told
 
     def rows(self, int speaker):
-        """Return (places, dropped, lo, hi, kind, mixed, marks) of the rows that grew, those that are alike together; forget them."""
+        """Return (places, dropped, lo, hi, kind, spanned, mixed, gaps, marks) of the rows that grew, alike ones together; forget them."""
         cdef list told = []
         cdef dict same = {}
         cdef Row *row
@@ -502,7 +543,9 @@ cdef class Plain:
         cdef size_t i
         if one.dropped != other.dropped or one.front.size() != other.front.size() or one.marks.size() != other.marks.size():
             return False
-        if one.dropped and (one.lo != other.lo or one.hi != other.hi or one.kind != other.kind or one.mixed != other.mixed):
+        if one.spanned != other.spanned or one.gaps != other.gaps:
+            return False
+        if one.spanned and (one.lo != other.lo or one.hi != other.hi or one.kind != other.kind or one.mixed != other.mixed):
             return False
         for i in range(one.front.size()):
             if one.front[i].get() != other.front[i].get():
@@ -519,7 +562,7 @@ cdef class Plain:
             marks.append(self.shared(row.front[i].get(), same))
         for i in range(row.marks.size()):
             marks.append(self.shared(row.marks[i].get(), same))
-        return ([row.place], row.dropped, row.lo, row.hi, row.kind, row.mixed, marks)
+        return ([row.place], row.dropped, row.lo, row.hi, row.kind, row.spanned, row.mixed, list(row.gaps), marks)
 
     cdef tuple shared(self, const Mark *mark, dict same):
         found = same.get(mark.number)
@@ -529,7 +572,8 @@ cdef class Plain:
 
     cdef close_row(self, Row *row):
         self.reader.kept -= self.grown(row)
-        row.open = row.mixed = False
+        row.open = row.spanned = row.mixed = False
+        row.gaps.clear()
         row.front.clear()
         row.marks.clear()
         row.elsewhere = row.displaced = row.dropped = 0

@@ -35,12 +35,22 @@ PREFIXES = [
     " [2026-11-30 10:{m:02}:{s:02}] iteration {f:8}/    1000 | ",
     "submitit INFO (2026-11-30 10:{m:02}:{s:02},{f:03}) - ",
     "[rank{r}]: ",
+    "[default{r}]:",
+    "(RayTrainWorker pid=4{r}, ip=10.0.0.{r}) ",
+    "node-0{r}:4{r}:4{r} [{r}] NCCL INFO ",
+    "[    {r}.{f:03}000] ",
+    "INFO 11-30 10:{m:02}:{s:02} [engine.py:96] ",
+    "",
     "",
 ]
 MESSAGES = [
     "step {r} | loss 2.{f} | lr 1e-4",
     "step {f} loss nan",
     "shard {f} read in {r} ms",
+    "{{'loss': 2.{f}, 'epoch': 0.{r}}}",
+    "worker:4{r}:4{r} [{r}] NCCL INFO x",
+    "worker:{r} items",
+    "ERROR: bad {f}",
     "[Rank {r}] shard {f} read",
     "Traceback (most recent call last):",
     '  File "train.py", line {r}, in step',
@@ -110,6 +120,7 @@ def looked_ahead(program: Program, chunk: bytes) -> native.Found | None:
     st.sampled_from([2, 4, 5_000]),
     st.sampled_from([1, 3, 20_000]),
     st.sampled_from([8, 30, 20_000]),
+    st.sampled_from([1, 3]),
 )
 def test_skimming_changes_nothing(
     lines: list[bytes],
@@ -120,6 +131,7 @@ def test_skimming_changes_nothing(
     labels: int,
     table_size: int,
     per_source: int,
+    often: int,
 ) -> None:
     """Sightings, instants, coverage, error records and what was dropped are the same for any chunks, sample and crowd."""
     data = newline.encode().join(lines[i % len(lines)] for i in [*range(len(lines)), *order])
@@ -129,6 +141,7 @@ def test_skimming_changes_nothing(
         for module in (recorder, bulk):
             patch.setattr(module, "LABELS", labels)
         patch.setattr(scanner, "LEARN", 2)
+        patch.setattr("denpex_rules.forms.OFTEN", often)
         for table in ("KNOWN", "SECONDS", "SHAPES"):
             patch.setattr(native, table, table_size)
         patch.setattr("denpex_rules.retain.PER_EMITTER", 6)
@@ -157,7 +170,7 @@ rule test.told {
 }
 """
 DECIDED = st.tuples(
-    st.sampled_from(PREFIXES[1:3]),
+    st.sampled_from([*PREFIXES[1:3], ""]),
     st.sampled_from(
         [
             "code 7{d} on {r}",
@@ -187,6 +200,7 @@ def test_what_digits_decide_is_told_of_each_line(lines: list[bytes], order: list
         for module in (scanner, recorder, bulk, native):
             patch.setattr(module, "SAMPLE_LINES", 4)
         patch.setattr(scanner, "LEARN", 2)
+        patch.setattr("denpex_rules.forms.OFTEN", 1)
         one_by_one = scanned(data, 1 << 20, skim=False, program=deciding())
         assert scanned(data, 1 << 20, skim=True, program=deciding()) == one_by_one
         assert scanned(data, 1 << 20, skim=True, compiled=True, program=deciding()) == one_by_one
@@ -202,6 +216,7 @@ def test_what_other_sources_taught_changes_nothing(lines: list[bytes], orders: l
         for module in (scanner, recorder, bulk, native):
             patch.setattr(module, "SAMPLE_LINES", 4)
         patch.setattr(scanner, "LEARN", 2)
+        patch.setattr("denpex_rules.forms.OFTEN", 1)
         for order in orders:
             data = b"\n".join(lines[i % len(lines)] for i in order)
             assert scanned(data, 1 << 20, skim=True) == scanned(data, 1 << 20, skim=False)

@@ -6,16 +6,16 @@ import pytest
 
 from denpex_rules.clock import SECOND, whole_seconds
 from denpex_rules.formats import peel
-from denpex_rules.forms import FORMS, Forms, shape
+from denpex_rules.forms import FORMS, OFTEN, Forms, shape
 
 TEE = b"[default%d]:2026-11-30 10:00:%02d,%03d INFO loader: shard %d read"
 
 
 def learned(*lines: bytes) -> Forms:
-    """Return forms that have seen each line twice, and take them into use."""
+    """Return forms that have seen each line often, and take them into use."""
     forms = Forms(peel)
     for line in lines:
-        for _ in range(2):
+        for _ in range(OFTEN + 1):
             forms.learn(line, peel(line))
     forms.refresh()
     return forms
@@ -55,7 +55,6 @@ def test_a_form_is_learned_the_second_time() -> None:
         b"no prefix at all",
         b"[rank3]: no stamp here",
         b"[default3]:Traceback (most recent call last):",
-        b"[  812.125000] NVRM: loading driver",
         b'{"time": "2026-11-30T10:00:07Z", "message": "x"}',
         b"\x1b[32m2026-11-30 10:00:07,125 INFO x\x1b[0m",
         b"2026-11-30 10:00:07,125 INFO " + b"x" * 5_000,
@@ -164,3 +163,20 @@ def test_seconds_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         assert forms.look_up(rows, keys) == set()
         assert forms.seconds[key[1]] == whole_seconds(peel(rows[0][0][:-1]).instant)
         assert len(forms.seconds) <= 6
+
+
+def test_lines_without_a_time_are_learned_when_they_are_frequent() -> None:
+    """They are no lines of the regexes; a user's own formats may begin with any word, so there they are never learned."""
+    line = b"step 10 done"
+    forms, own = Forms(peel), Forms(peel)
+    own.untimed = False
+    for seen in range(OFTEN + 1):
+        assert forms.fresh() is None, seen
+        forms.learn(line, peel(line))
+        own.learn(line, peel(line))
+    (prefix,) = forms.fresh() or []
+    assert not prefix.timed
+    assert [tail.words for tail in prefix.tails] == [b"step "]
+    assert own.fresh() is None
+    forms.refresh()
+    assert not forms.any

@@ -256,3 +256,43 @@ def test_blocks_with_many_hits_are_left_to_the_scan() -> None:
     assert [look(few) is not None for _ in range(20)] == [True] * 20
     found = [look(many) is not None for _ in range(20)]
     assert found == [number % (native.LEAVES + 1) == 0 for number in range(20)]
+
+
+UNTIMED = ("step {n} done", "shard {n} read", "peer {n} lost", "ERROR peer {n} lost", "  indented {n}", "Xid {n}")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from((*UNTIMED, *MESSAGES)), st.integers(0, 2), st.integers(0, 30)), min_size=1, max_size=60),
+    st.sampled_from([b"", b"[rank%d]: ", b"node-0%d:42:42 [0] NCCL INFO "]),
+    st.integers(40, 4_000),
+)
+def test_lines_without_a_time_lie_between_those_with_one(told: list[tuple[str, int, int]], prefix: bytes, chunk: int) -> None:
+    """What they show, how many there are, and between which stamps they stand, as read one by one."""
+    data = b""
+    for message, rank, second in told * 3:
+        own = prefix % rank if b"%" in prefix else prefix
+        data += line(rank, second, message) if message in MESSAGES else own + message.format(n=second).encode() + b"\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("denpex_rules.forms.OFTEN", 2)
+        patch.setattr("denpex_rules.retain.PER_EMITTER", 6)
+        patch.setattr(native, "SECONDS", 4)
+        for module in ("native", "scanner", "recorder"):
+            patch.setattr(f"denpex_rules.{module}.SAMPLE_LINES", 5)
+        patch.setattr("denpex_rules.scanner.LEARN", 2)
+        compiled, one_by_one = both(data, chunk)
+    assert compiled == one_by_one
+
+
+def test_lines_without_a_time_are_taken_by_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once their form is known none of them is read in full."""
+    plain = scanner(compiled=True)
+    lines = [b"[rank%d]: step %d done\n" % (n % 4, n) for n in range(4_000)]
+    plain.feed(b"".join(lines[:2_000]))
+    monkeypatch.setattr(plain, "_read", pytest.fail)
+    plain.feed(b"".join(lines[2_000:]))
+    monkeypatch.undo()
+    found = plain.close()
+    assert [(a.emitter.label, a.lines, a.untimed) for a in found.sources[0].activities] == [
+        (f"rank{rank}", 1_000, 1_000) for rank in range(4)
+    ]
+    assert {s.instant.known for s in found.sightings} == {False}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from denpex_rules import retain
 from denpex_rules.clock import MAX, MIN, SECOND, UNKNOWN, Instant
-from denpex_rules.retain import Errors, Gap, Kept, Marked, More, Row, Shelf
+from denpex_rules.retain import OPEN_GAPS, Errors, Gap, Kept, Lost, Marked, More, Row, Shelf
 from denpex_rules.sighting import Actor, Emitter, ErrorLine, Sighting
 
 A, B = Instant(10, 12), Instant(20, 25, "arrival")
@@ -174,7 +174,7 @@ def test_marks_that_were_collected_elsewhere(before: int, more: int, limit: int,
     rest = marks[before:]
     front, rest = rest[:first], rest[first:]
     gone, kept = rest[: max(0, len(rest) - most)], rest[max(0, len(rest) - most) :]
-    span = Instant(gone[0].instant.lo, gone[-1].instant.hi) if gone else UNKNOWN
+    span = Instant(gone[0].instant.lo, gone[-1].instant.hi) if gone else None
     grown = together.extend(More([*front, *kept], len(gone), span))
     assert [*together] == [*one_by_one]
     assert (together.count, together.span) == (one_by_one.count, one_by_one.span)
@@ -197,8 +197,48 @@ def test_marks_of_several_clocks_have_no_span() -> None:
     row = Row(2, lookup=True)
     for number in range(3):
         row.add(marked(number))
-    row.extend(More([marked(9)], 2, Instant(0, 5), one_clock=False))
+    row.extend(More([marked(9)], 2, UNKNOWN))
     assert (row.count, row.span) == (4, UNKNOWN)
+
+
+def lying(number: int, gap: Gap) -> Marked:
+    return Marked(b"x", number, number, UNKNOWN, (0,), gap=gap)
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.lists(st.booleans(), min_size=4, max_size=4), st.integers(1, 8))
+def test_what_lies_in_a_gap_is_placed_when_the_gap_is_closed(places: list[int], closed: list[bool], limit: int) -> None:
+    """Whether it was dropped before that or after it, alone or with others, and in a copy as well."""
+    spans = []
+    for late in (False, True):
+        gaps = [Gap(Instant(n * 10 * SECOND, n * 10 * SECOND + 5)) for n in range(4)]
+        for gap, closes in zip(gaps, closed, strict=True):
+            if closes and not late:
+                gap.close(Instant(gap.before.hi + 3 * SECOND, gap.before.hi + 4 * SECOND))
+        row, together = Row(limit, lookup=True), Row(limit, lookup=True)
+        marks = [lying(number, gaps[place]) for number, place in enumerate(places)]
+        for mark in marks:
+            row.add(mark)
+        kept = [*marks[:1], *marks[1:][max(0, len(marks) - limit) :]]
+        gone = [mark for mark in marks if mark not in kept]
+        together.extend(More(kept, len(gone), None, tuple({id(m.gap): m.gap for m in gone}.values())))
+        row, together = copy.deepcopy((row, together, gaps))[:2] if not late else (row, together)
+        for gap, closes in zip(gaps, closed, strict=True):
+            if closes and late:
+                gap.close(Instant(gap.before.hi + 3 * SECOND, gap.before.hi + 4 * SECOND))
+        assert (row.count, row.span) == (together.count, together.span)
+        spans.append(row.span)
+    assert spans[0] == spans[1]
+
+
+def test_of_many_open_gaps_the_closed_ones_are_forgotten() -> None:
+    """However many gaps what was dropped lay in, few are kept."""
+    lost = Lost()
+    gaps = [Gap(Instant(n * SECOND, n * SECOND)) for n in range(1_000)]
+    for number, gap in enumerate(gaps):
+        lost.add(lying(number, gap))
+        gap.close(Instant(number * SECOND, number * SECOND + 5))
+    assert len(lost._gaps) <= 2 * OPEN_GAPS
+    assert (lost.count, lost.span) == (1_000, Instant(0, 1_000 * SECOND))
 
 
 def test_errors_are_counted_by_their_shape() -> None:

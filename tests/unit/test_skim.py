@@ -6,7 +6,7 @@ from making import template
 
 from denpex_rules.compiler import compile_rules
 from denpex_rules.formats import peel
-from denpex_rules.forms import Forms
+from denpex_rules.forms import OFTEN, Forms
 from denpex_rules.rule import Alternative, Event, Rule, RuleSet, Sequence, Step
 from denpex_rules.skim import Screen
 
@@ -67,7 +67,7 @@ def test_words_of_an_error_ask_for_care_where_no_logger_tells_the_level() -> Non
     assert screened(b"RuntimeError: x") == ([], {})
     bare = b"2026-11-30 10:00:07 shard index "
     forms = Forms(peel)
-    for _ in range(2):
+    for _ in range(OFTEN + 1):
         forms.learn(bare + b"3", peel(bare + b"3"))
     forms.refresh()
     block = bare + b"of RuntimeError: x\n" + bare + b"4\n"
