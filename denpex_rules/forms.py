@@ -18,12 +18,11 @@ from denpex_rules.care import BEGINS
 from denpex_rules.clock import SECOND, Instant, whole_seconds
 from denpex_rules.record import Line
 from denpex_rules.rule import SEVERITIES
-from denpex_rules.school import MESSAGE, Peel, Prefix, School, body_of, is_sure, skeleton_of
+from denpex_rules.school import MESSAGE, Answers, Peel, Prefix, School, body_of, is_sure, skeleton_of
 
 FORMS: Final = 48  # of one source
 TRIES: Final = 512  # prefixes of one source that are looked at
-UNSURE_TRIES: Final = 4_096  # the same of those that are no logger's: the first words of a message are part of them
-OFTEN: Final = 200  # such lines of one prefix are read before it is learned
+OFTEN: Final = 700  # lines of a prefix that is no logger's are read before it is learned, by all sources of its school
 KNOWN: Final = 200_000  # numbers of emitters that are remembered; then they are looked up anew
 SECONDS: Final = 10_000  # the same of seconds
 SHAPES: Final = 20_000  # the same of shapes of messages
@@ -53,7 +52,6 @@ class Forms:
         self._school = School(peel)  # of its own
         self.untimed = True  # whether lines without a time can be plain
         self._tried: dict[bytes, int] = {}
-        self._unsure: dict[bytes, int] = {}  # the same of those that are no logger's
         self._prefixes: dict[bytes, Prefix] = {}
         self._count = 0
         self.shortest = 0  # no prefix is shorter
@@ -78,25 +76,31 @@ class Forms:
             self._take(prefix)
         return bool(shown)
 
+    def answers(self, matcher: object) -> Answers:
+        """Return what sources like this one know of the events that lines show; see `School.answers`."""
+        return self._school.answers(matcher)
+
     def learn(self, raw: bytes, line: Line) -> None:
         """Look at a line that was read in full; a form that is seen again is learned, a known one is taken.
 
         One that is no logger's is learned when it is frequent: what it takes to be sure of it costs as much as reading many lines.
         """
         body = body_of(raw, line)
-        if not body or self._count >= FORMS:
-            return
-        tried, most, often = (self._tried, TRIES, 1) if is_sure(line) else (self._unsure, UNSURE_TRIES, OFTEN)
-        if len(tried) >= most or not (line.instant.known or self.untimed):
+        if not body or self._count >= FORMS or len(self._tried) >= TRIES or not (line.instant.known or self.untimed):
             return
         skeleton = skeleton_of(raw, body)
-        seen = tried.get(skeleton, 0)
-        tried[skeleton] = seen + 1
-        if seen > often:
+        seen = self._tried.get(skeleton, 0)
+        if seen > 1:
             return
-        prefix = self._school.known(skeleton, raw) or (self._school.examine(skeleton, raw, body) if seen == often else None)
+        prefix, ripe = self._school.known(skeleton, raw), seen == 1
+        if is_sure(line):
+            self._tried[skeleton] = seen + 1
+        elif prefix is None:
+            ripe = self._school.count(skeleton) == OFTEN
+        if prefix is None and ripe:
+            prefix = self._school.examine(skeleton, raw, body)
         if prefix is not None:
-            tried[skeleton] = often + 1
+            self._tried[skeleton] = 2
             self._take(prefix)
 
     def _take(self, prefix: Prefix) -> None:

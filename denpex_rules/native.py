@@ -36,8 +36,6 @@ END, READ, WHO, WHEN, ANSWER, WAKE, CLOCK, GAP, CLOSE, RUN, MARK, ERROR, ROWS = 
 # Lines that are read in full at once: few while something may be learned from them.
 LITTLE: Final = 8
 MUCH: Final = 128
-FEW_HITS: Final = 256  # in a block, so that looking through it in another thread is worth it
-LEAVES: Final = 8  # blocks are not looked through ahead where one has more
 FIRST_LINES: Final = 10_000  # of emitters, that are kept as they were read until they are marked
 PIECE: Final = 16 * 1024  # bytes that are read in full at once while no form is known
 
@@ -67,36 +65,6 @@ def compiled_module() -> Any:
 
 
 Found = Any  # the hits in one block, as the compiled code keeps them
-
-
-def finder(matcher: Matcher) -> Callable[[bytes], Found | None] | None:
-    """Return what looks through a block in another thread, ahead of `Native.skim`; None where that gains nothing.
-
-    Args:
-        matcher: the events to look for.
-    """
-    module = compiled_module()
-    return None if module is None or matcher.expensive or not matcher.frees_threads else _Finder(module, matcher).look
-
-
-class _Finder:
-    """Looks through blocks in which hits are few: for each hit it takes the interpreter from the thread that takes lines."""
-
-    def __init__(self, module: Any, matcher: Matcher) -> None:
-        self._module = module
-        self._matcher = matcher
-        self._left = 0  # blocks that are left to the other thread
-
-    def look(self, block: bytes) -> Found | None:
-        """Return the hits; None where they may be many."""
-        if self._left:
-            self._left -= 1
-            return None
-        found = self._module.Found()
-        self._matcher.backend.tell(block, found)
-        if len(found) > FEW_HITS:
-            self._left = LEAVES
-        return found
 
 
 class Native:
@@ -294,7 +262,10 @@ class Native:
         numbers = plain.literals()
         places = {place for number in numbers for place in matcher.announcements[number]}
         message = self._block[plain.body : plain.end]
-        answer = self._screen.answer(plain.form, self._raw, message, places)
+        prefix, tail = divmod(plain.form, TAILS)
+        form = self._prefixes[prefix].pattern, self._prefixes[prefix].tails[tail]
+        self._screen.answers = self._forms.answers(matcher)
+        answer = self._screen.answer(form, self._raw, message, places)
         plain.answer(answer, self._screen.is_general(self._raw, message, places))
 
     def _wake(self) -> None:

@@ -16,8 +16,8 @@ from attrs import define, evolve, field, frozen
 
 from denpex_rules.collection import Collection, least, tighter, total
 from denpex_rules.crew import MOST, Crew, Tell, can_fork
+from denpex_rules.finder import finder
 from denpex_rules.judgement import Options
-from denpex_rules.native import finder
 from denpex_rules.parcel import Parcel, pack, unpack
 from denpex_rules.program import Program
 from denpex_rules.readahead import Chunk, read_ahead

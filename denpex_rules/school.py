@@ -10,10 +10,12 @@ faster, and no other difference.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, Literal
+from weakref import WeakKeyDictionary
 
 from attrs import define, evolve, field, frozen
 
@@ -24,12 +26,14 @@ from denpex_rules.record import Hints, Line
 from denpex_rules.sighting import Actor
 
 SCHOOLS: Final = 64
+COUNTED: Final = 4_096  # prefixes of lines that are counted until they are learned
 TAUGHT: Final = 48  # prefixes of one school; then all are learned anew
 PREFIX: Final = 300  # bytes; a longer prefix is not learned
 MESSAGE: Final = 4_000  # bytes; a longer line is no plain line
 DIGITS: Final = 7  # of a number of an emitter or of nothing; formats take no more
 
 Peel = Callable[[bytes], Line]
+Answers = dict[Any, Any]  # as `Screen` keeps them
 Role = Literal["who", "when", "fraction", "free", "fixed"]  # a fraction is of a second: all of it is one second's
 
 _DIGITS: Final = re.compile(rb"\d+")
@@ -172,6 +176,8 @@ class School:
         self._known: dict[bytes, list[tuple[re.Pattern[bytes], Prefix]]] = {}  # by skeleton
         self._all: list[Prefix] = []
         self._any: re.Pattern[bytes] | None = None
+        self._counts: Counter[bytes] = Counter()
+        self._answers: WeakKeyDictionary[object, Answers] = WeakKeyDictionary()
 
     def shown(self, lines: Iterable[bytes]) -> list[Prefix]:
         """Return the known prefixes that lines have."""
@@ -183,9 +189,20 @@ class School:
         groups = accumulate((1 + len(prefix.roles) for prefix in self._all[:-1]), initial=1)
         return [prefix for prefix, group in zip(self._all, groups, strict=True) if group in found]
 
+    def answers(self, matcher: object) -> Answers:
+        """Return what is known of the events that lines of a form and a shape show, by the matcher that looks for them."""
+        return self._answers.setdefault(matcher, {})
+
     def known(self, skeleton: bytes, raw: bytes) -> Prefix | None:
         """Return the prefix of a line, None where none was learned."""
         return next((prefix for pattern, prefix in self._known.get(skeleton, ()) if pattern.match(raw)), None)
+
+    def count(self, skeleton: bytes) -> int:
+        """Count a line whose prefix is not known, and return how many there were; after many others the count begins anew."""
+        if len(self._counts) >= COUNTED and skeleton not in self._counts:
+            self._counts.clear()
+        self._counts[skeleton] += 1
+        return self._counts[skeleton]
 
     def examine(self, skeleton: bytes, raw: bytes, body: int) -> Prefix | None:
         """Learn the prefix of a line whose message begins at `body`; None where no form can have it."""

@@ -45,7 +45,7 @@ class Screen:
         self._matcher = matcher
         self._forms = forms
         self._peel = peel
-        self._answers: dict[_Key, Places | None] = {}
+        self.answers: dict[_Key, Places | None] = {}  # may be those of all sources that name their forms alike
 
     def look(self, block: bytes) -> Screened:
         """Look at whole lines."""
@@ -127,14 +127,14 @@ class Screen:
 
     def _answer(self, key: _Key, raw: bytes) -> Places | None:
         """Return which events of a key a plain line shows; FULL where it must be read to tell."""
-        found = self._answers.get(key, ())
-        if found or key in self._answers:
+        found = self.answers.get(key, ())
+        if found or key in self.answers:
             return found
         if huge(key[1]):
             return FULL
-        if len(self._answers) >= SHAPES:
-            self._answers.clear()
-        found = self._answers[key] = self._shown(raw, key[2])
+        if len(self.answers) >= SHAPES:
+            self.answers.clear()
+        found = self.answers[key] = self._shown(raw, key[2])
         return found
 
     def _shown(self, raw: bytes, places: Iterable[int]) -> Places | None:

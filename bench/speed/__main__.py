@@ -3,6 +3,7 @@
     python bench/speed                       every workload, both backends, all peers that are installed
     python bench/speed --size 30 --only storm             the size is that of `packed`; others are larger or smaller
     python bench/speed --check               only whether what is found is right
+    python bench/speed layouts               a log of each layout, 20 MB or what --size says
     python bench/speed curves [--full]       rules 10 to 5,000, size 10 MB to 1 GB (10 GB with --full), ranks 8 to 16,384
     python bench/speed … --write             also into bench/results and docs/explanation/speed.md
 
@@ -29,6 +30,7 @@ import results
 from peers import Peers
 from workloads import MB, WORKLOADS, Made, Workload, wrong
 
+import layouts
 from denpex_rules import compile_rules, load_pack, save_program
 
 PROBE = Path(__file__).parent / "probe.py"
@@ -81,7 +83,7 @@ class Bench:
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             logs = Path(folder) / "logs"
             logs.mkdir()
-            made = workload.make(logs, int(self.options.size * workload.share * MB), self.options.seed)
+            made = workload.make(logs, int((self.options.size or 100) * workload.share * MB), self.options.seed)
             print(f"{workload.name}: {workload.about}; {made.bytes:,} bytes", file=sys.stderr, flush=True)
             answers: dict[str, Answer] = {}
             for _ in range(1 if self.options.check else self.options.rounds):
@@ -125,8 +127,8 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     assert __doc__
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("workloads", "curves"), default="workloads")
-    parser.add_argument("--size", type=float, default=100, metavar="MB", help="of each workload, about")
+    parser.add_argument("what", nargs="?", choices=("workloads", "layouts", "curves"), default="workloads")
+    parser.add_argument("--size", type=float, metavar="MB", help="of each workload, about; 100 unless told, of a layout's log 20")
     parser.add_argument("--only", action="append", choices=[w.name for w in WORKLOADS], help="may be given more than once")
     parser.add_argument("--backend", choices=("auto", "pyahocorasick", "hyperscan"), default="auto")
     parser.add_argument("--rounds", type=int, default=3)
@@ -145,6 +147,11 @@ def main() -> int:
         if options.what == "curves":
             measured: Answer = {"curves": curves.run(probe, backends(options.backend), folder, full=options.full)}
             mistakes: list[str] = []
+        elif options.what == "layouts":
+            save_program(compile_rules(load_pack()), folder / "pack.program")
+            size = int((options.size or 20) * MB)
+            found, mistakes = layouts.run(probe, folder / "pack.program", backends(options.backend)[-1], folder, size)
+            measured = {"layouts": found}
         else:
             bench = Bench(options, folder)
             measured = {"facts": bench.facts, "rounds": options.rounds, "workloads": bench.run()}

@@ -46,6 +46,8 @@ def scan(program: Program, asked: Answer) -> Answer:
         **clock.answer(),
         "read": read,
         "bytes": sum(s.bytes for s in sighted.sources),
+        "lines": sum(s.lines for s in sighted.sources),
+        "layouts": sorted({s.layout for s in sighted.sources}),
         "steps": kept + dropped,
         "incidents": [[i.cls, [s.rank for s in i.initiators]] for i in report.incidents],
         "state": state(sighted),

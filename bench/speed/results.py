@@ -34,6 +34,11 @@ def sections(measured: Answer) -> dict[str, str]:
         found["Throughput"] = table(*throughput(works))
         found["Ratios"] = table(*ratios(works))
         found["Chart"] = chart(works)
+    if "layouts" in measured:
+        found["Layouts"] = table(
+            ("the log's lines", "ns a line", "MB/s", "peak MB"),
+            [(r["name"], f"{r['cpu'] / r['lines'] * 1e9:,.0f}", speed(r), peak(r)) for r in measured["layouts"]],
+        )
     if "curves" in measured:
         curves = measured["curves"]
         found["Growth against the targets"] = table(("target", "wanted", "measured", ""), list(growth(curves)))
@@ -236,7 +241,7 @@ def write(measured: Answer) -> list[Path]:
     path = RESULTS / f"{day}-{kind}.json"
     path.parent.mkdir(exist_ok=True)
     kept = json.loads(path.read_text()) if path.exists() else {}
-    part = "curves" if "curves" in measured else "workloads"
+    part = next(name for name in ("curves", "layouts", "workloads") if name in measured)
     kept[part] = {"machine": facts, **measured}
     path.write_text(json.dumps(kept, indent=1) + "\n")
     text = DOCUMENT.read_text(encoding="utf-8")

@@ -170,7 +170,7 @@ def test_lines_without_a_time_are_learned_when_they_are_frequent() -> None:
     line = b"step 10 done"
     forms, own = Forms(peel), Forms(peel)
     own.untimed = False
-    for seen in range(OFTEN + 1):
+    for seen in range(OFTEN):
         assert forms.fresh() is None, seen
         forms.learn(line, peel(line))
         own.learn(line, peel(line))

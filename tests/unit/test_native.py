@@ -249,15 +249,6 @@ def test_a_message_that_tells_whose_it_is_is_no_message() -> None:
         assert {s.actor.host for s in compiled.sightings} == {None, "node-07"}
 
 
-def test_blocks_with_many_hits_are_left_to_the_scan() -> None:
-    """To look ahead is worth it where hits are few; where they are many it is tried again now and then."""
-    look = native._Finder(native.compiled_module(), PROGRAM.matcher).look
-    few, many = b"step 1 done\n", b"step 1 done\n" * 400
-    assert [look(few) is not None for _ in range(20)] == [True] * 20
-    found = [look(many) is not None for _ in range(20)]
-    assert found == [number % (native.LEAVES + 1) == 0 for number in range(20)]
-
-
 UNTIMED = ("step {n} done", "shard {n} read", "peer {n} lost", "ERROR peer {n} lost", "  indented {n}", "Xid {n}")
 
 
