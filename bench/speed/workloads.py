@@ -255,7 +255,7 @@ WORKLOADS: Final = (
     Workload("sparse", "256 ranks in one file, an event on a line in 2,000", sparse, 10),
     Workload("dense", "256 ranks in one file, progress on three lines of ten", dense, 3),
     Workload("quiet", "256 ranks in one file, nothing that a rule asks for", quiet, 3),
-    Workload("files", "1,024 files of a rank each", files, 3),
+    Workload("files", "1,024 files of a rank each", files, 10),
     Workload("packed", "as sparse, compressed with gzip", packed),
     Workload("storm", "4,096 ranks print 40 error lines each", storm, 0.4),
     Workload("hostile", "texts of rules on every line, long lines, near misses", hostile, 0.3),
