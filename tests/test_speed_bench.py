@@ -30,7 +30,7 @@ def program() -> Program:
 def bench(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """Return the benchmark's modules, which stand in no package."""
     monkeypatch.syspath_prepend(str(BENCH))
-    names = ("workloads", "layouts", "probe", "results")
+    names = ("workloads", "layout_logs", "probe", "results")
     return {name: importlib.import_module(name) for name in names}
 
 
@@ -58,11 +58,11 @@ def test_a_scan_names_the_layout_of_each_log(
         measured.append(logs)
         return found_in(logs, program, bench)
 
-    answers, mistakes = bench["layouts"].run(probe, tmp_path, "auto", tmp_path, SIZE // 2)
+    answers, mistakes = bench["layout_logs"].run(probe, tmp_path, "auto", tmp_path, SIZE // 2)
     assert mistakes == []
-    assert len(answers) == len(measured) / 2 == len(bench["layouts"].LAYOUTS)
-    monkeypatch.setattr(bench["layouts"], "LAYOUTS", [evolve(bench["layouts"].LAYOUTS[0], layout="glog")])
-    _, (told,) = bench["layouts"].run(probe, tmp_path, "auto", tmp_path, SIZE // 2)
+    assert len(answers) == len(measured) / 2 == len(bench["layout_logs"].LAYOUTS)
+    monkeypatch.setattr(bench["layout_logs"], "LAYOUTS", [evolve(bench["layout_logs"].LAYOUTS[0], layout="glog")])
+    _, (told,) = bench["layout_logs"].run(probe, tmp_path, "auto", tmp_path, SIZE // 2)
     assert "expected ['glog']" in told
 
 

@@ -26,11 +26,11 @@ from typing import IO, Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import curves
+import layout_logs
 import results
 from peers import Peers
 from workloads import MB, WORKLOADS, Made, Workload, wrong
 
-import layouts
 from denpex_rules import compile_rules, load_pack, save_program
 
 PROBE = Path(__file__).parent / "probe.py"
@@ -150,7 +150,7 @@ def main() -> int:
         elif options.what == "layouts":
             save_program(compile_rules(load_pack()), folder / "pack.program")
             size = int((options.size or 20) * MB)
-            found, mistakes = layouts.run(probe, folder / "pack.program", backends(options.backend)[-1], folder, size)
+            found, mistakes = layout_logs.run(probe, folder / "pack.program", backends(options.backend)[-1], folder, size)
             measured = {"layouts": found}
         else:
             bench = Bench(options, folder)
