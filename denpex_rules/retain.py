@@ -124,13 +124,13 @@ class Lost:
         self.count = 0
         self._span: Instant | None = None  # of what has its time; UNKNOWN where that is not of one clock
         self._last: Instant | None = None
-        self._gaps: dict[int, Gap] = {}  # open ones that others lie in
+        self._gaps: dict[Gap, None] = {}  # open ones that others lie in
 
     @property
     def span(self) -> Instant:
         """What all of it lies in, as far as it is known by now."""
         span = self._span
-        for gap in self._gaps.values():
+        for gap in self._gaps:
             span = _hull(span, whole_seconds(gap.instant()))
         return UNKNOWN if span is None else span
 
@@ -158,10 +158,11 @@ class Lost:
         if gap.after is not None:
             self._span = _hull(self._span, whole_seconds(gap.instant()))
             return
-        self._gaps[id(gap)] = gap
+        self._gaps[gap] = None
         if len(self._gaps) > OPEN_GAPS and len(self._gaps) & (len(self._gaps) - 1) == 0:  # now and then: at powers of two
-            for key in [key for key, one in self._gaps.items() if one.after is not None]:
-                self._span = _hull(self._span, whole_seconds(self._gaps.pop(key).instant()))
+            for closed in [one for one in self._gaps if one.after is not None]:
+                self._span = _hull(self._span, whole_seconds(closed.instant()))
+                del self._gaps[closed]
 
 
 def _hull(span: Instant | None, instant: Instant) -> Instant:

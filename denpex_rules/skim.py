@@ -22,6 +22,7 @@ Places = tuple[int, ...]  # of events in the program
 
 _Key = tuple[Hashable, bytes, frozenset[int]]  # a form, the shape of a message, and the events to look for
 
+ANSWERS: Final = 4_000  # that are remembered, by all sources of a school; then they are looked for anew
 FULL: Final = None  # the answer for a line that must be read in full
 
 
@@ -132,7 +133,7 @@ class Screen:
             return found
         if huge(key[1]):
             return FULL
-        if len(self.answers) >= SHAPES:
+        if len(self.answers) >= ANSWERS:
             self.answers.clear()
         found = self.answers[key] = self._shown(raw, key[2])
         return found
