@@ -14,7 +14,7 @@ from attrs import frozen
 
 from denpex_rules.backend import Hits
 from denpex_rules.care import GLUED
-from denpex_rules.forms import SHAPES, Forms, shape
+from denpex_rules.forms import Forms, shape
 from denpex_rules.program import Matcher
 from denpex_rules.record import Line
 
