@@ -56,6 +56,7 @@ class Shape:
     read: Reader
     example: str
     gives: str
+    one: str  # of the keys: looking for it costs less than comparing all of them
 
 
 _SHAPES: list[Shape] = []
@@ -63,7 +64,7 @@ _SHAPES: list[Shape] = []
 
 def _shape(name: str, keys: str, example: str, gives: str) -> Callable[[Reader], Reader]:
     def register(read: Reader) -> Reader:
-        _SHAPES.append(Shape(name, frozenset(keys.split()), read, example, gives))
+        _SHAPES.append(Shape(name, frozenset(keys.split()), read, example, gives, keys.partition(" ")[0]))
         return read
 
     return register
@@ -80,7 +81,7 @@ def read(data: bytes, into: Prefixes) -> bytes | None:
     if not isinstance(record, dict):
         return None
     for shape in SHAPES:
-        if shape.keys <= record.keys():
+        if (not shape.one or shape.one in record) and shape.keys <= record.keys():
             message = shape.read(record, into)
             if message is not None:
                 into.layout += (shape.name,)
@@ -116,7 +117,11 @@ def _text(value: Any, depth: int = 3) -> bytes | None:
 
 def _first(record: Record, keys: Iterable[str]) -> Any:
     """Return the value of the first key that has one."""
-    return next((value for key in keys if (value := record.get(key)) not in (None, "")), None)
+    for key in keys:  # most of them are not there: a loop costs half of what a generator does
+        value = record.get(key)
+        if value is not None and value != "":
+            return value
+    return None
 
 
 def _inside(record: Record, *path: str) -> Record:
@@ -137,12 +142,16 @@ def _attributes(pairs: Any) -> dict[str, Any]:
 
 def _number(value: Any) -> bytes | None:
     """Return a whole number, printed or not, as digits."""
+    if value is None:
+        return None
     text = str(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else ""
     return text.encode() if text.isascii() and text.isdigit() and len(text) <= 19 else None
 
 
 def instant(value: Any) -> Instant | None:
     """Return a time: ISO text, or an epoch in seconds, ms, us or ns, told by its size; None for anything else."""
+    if value is None:
+        return None
     digits = _number(value)
     if digits:
         unit = next((u for u, lengths in _UNITS.items() if len(digits) in lengths), None)
@@ -166,6 +175,8 @@ def _cause(record: Record, message: bytes) -> bytes:
     """Return the message with the exception that stands beside it: what it is about is often only there."""
     for key in _CAUSE:
         value = record.get(key)
+        if value is None:
+            continue
         for part in value if isinstance(value, list) else [value]:
             said = _exception(part) if isinstance(part, dict) else _text(part)
             if said and said not in message:
@@ -433,8 +444,8 @@ def _loguru(record: Record, into: Prefixes) -> bytes | None:
     "time, severity, rank, local rank, host, pid (structlog, python-json-logger, zap, stern and others, by their usual keys)",
 )
 def _logger(record: Record, into: Prefixes) -> bytes | None:
-    message = next((text for key in _MESSAGE if (text := _text(record.get(key))) is not None), None)
-    stamp = next((found for key in _TIME if (found := instant(record.get(key))) is not None), None)
+    message = next((text for key in _MESSAGE if key in record and (text := _text(record[key])) is not None), None)
+    stamp = next((found for key in _TIME if key in record and (found := instant(record[key])) is not None), None)
     level = _level(_first(record, _LEVEL))
     pod = _first(record, _POD)
     if message is None or not (stamp or level or pod):
