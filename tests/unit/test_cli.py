@@ -107,7 +107,7 @@ def test_no_verb(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def process(*arguments: str, folder: Path, stdout: int) -> subprocess.Popen[bytes]:
     """Start the command as a process of its own."""
     command = [sys.executable, "-m", "denpex_rules", *arguments]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who ignores it, in the background say, leaves that to children
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who ignores it leaves that to children
     try:
         return subprocess.Popen(command, cwd=folder, env=os.environ | {"NO_COLOR": "1"}, stdout=stdout, stderr=subprocess.PIPE)
     finally:
