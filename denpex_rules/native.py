@@ -7,7 +7,6 @@ is known to it alone until it is settled: before another line of the same emitte
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -45,7 +44,6 @@ _MODULE: Final = "denpex_rules.plain"
 _NOBODY: Final = -1
 _ROLES: Final = {"fixed": 0, "who": 1, "when": 2, "free": 3, "fraction": 3}
 _ERRORS: Final = frozenset(SEVERITIES[SEVERITIES.index("error") :])
-_CLOCK: Final = re.compile(rb"(?:.*[^0:])?00:00:00", re.DOTALL)  # the numbers of a time, all digits alike
 _SECRET: Final = int.from_bytes(os.urandom(8), "little")  # so that no log can be written to fill the tables badly
 
 
@@ -211,6 +209,11 @@ class Native:
     def _raw(self) -> bytes:
         return self._block[self._plain.start : self._plain.end - 1]
 
+    @property
+    def _prefix(self) -> Prefix:
+        """The prefix of the line that is asked about."""
+        return self._prefixes[int(self._plain.form) // TAILS]
+
     def _line(self) -> Line:
         """Return the line that is asked about; it may be asked about several times."""
         start = self._plain.start
@@ -226,7 +229,7 @@ class Native:
             self._read_lines[self._offset + self._plain.start] = line
         label = self._recorder.label(line)
         body, speaker = body_of(raw, line), _NOBODY
-        prefix = self._prefixes[self._plain.form // TAILS]
+        prefix = self._prefix
         if body and (body != self._plain.body - self._plain.start or line.instant.known != prefix.timed):
             self._plain.read()  # it only looks as if it had this form
             return
@@ -262,8 +265,7 @@ class Native:
         numbers = plain.literals()
         places = {place for number in numbers for place in matcher.announcements[number]}
         message = self._block[plain.body : plain.end]
-        prefix, tail = divmod(plain.form, TAILS)
-        form = self._prefixes[prefix].pattern, self._prefixes[prefix].tails[tail]
+        form = self._prefix.pattern, self._prefix.tails[plain.form % TAILS]
         self._screen.answers = self._forms.answers(matcher)
         answer = self._screen.answer(form, self._raw, message, places)
         plain.answer(answer, self._screen.is_general(self._raw, message, places))
@@ -275,14 +277,14 @@ class Native:
         if self._state.crowds(label):
             plain.read()
             return
-        speaker, instant = self._state.emitter(label), self._line().instant
+        speaker, timed = self._state.emitter(label), self._prefix.timed
         if label == AGENT:
             self._recorder.hand_over()
-        if not instant.known:
+        if not timed:
             self._recorder.take_stamp(speaker)
         self._recorder.finish(speaker)
-        if speaker.waits and instant.known:
-            speaker.when(instant)
+        if speaker.waits and timed:
+            speaker.when(self._line().instant)
             if speaker.waits:  # for a stamp of another clock
                 plain.read()
                 return
@@ -486,14 +488,4 @@ def _told(prefix: Prefix) -> tuple[Any, ...]:
     """Return a prefix as the compiled code takes it."""
     steps = [(_ROLES[step.role], step.text, step.width) for step in prefix.steps]
     tails = [(tail.end, tail.words, tail.end + tail.words in prefix.settled, tail.claims) for tail in prefix.tails]
-    return steps, tails, _is_clock(prefix)
-
-
-def _is_clock(prefix: Prefix) -> bool:
-    """Whether the time of a prefix is one group that ends with minute and second, so that its hour tells the rest."""
-    if prefix.roles.count("when") != 1:
-        return False
-    first = next(i for i, step in enumerate(prefix.steps) if step.role == "when")
-    last = max(i for i, step in enumerate(prefix.steps) if step.role == "when")
-    parts = [step.text if step.role == "fixed" else b"0" * step.width for step in prefix.steps[first : last + 1]]
-    return _CLOCK.fullmatch(shape(b"".join(parts))) is not None
+    return steps, tails, prefix.clocked

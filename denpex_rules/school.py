@@ -37,6 +37,8 @@ Answers = dict[Any, Any]  # as `Screen` keeps them
 Role = Literal["who", "when", "fraction", "free", "fixed"]  # a fraction is of a second: all of it is one second's
 
 _DIGITS: Final = re.compile(rb"\d+")
+_CLOCK: Final = re.compile(rb"(?:.*[^0:])?00:00:00", re.DOTALL)  # the numbers of a time, all digits alike
+_DIGIT: Final = re.compile(rb"\d")
 _NUMBER: Final = rb"\d{1,%d}" % DIGITS
 # What no message of a form may begin with where it could be more of the prefix, by the bits of `Tail.claims`: a bracket; the name
 # of a program with its pid, the kernel's, a facility's gap; any name of a program.
@@ -140,6 +142,16 @@ class Prefix:
     def timed(self) -> bool:
         """Whether it tells a time."""
         return any(step.role == "when" for step in self.steps)
+
+    @property
+    def clocked(self) -> bool:
+        """Whether its time is one group that ends with minute and second, so that its hour tells the rest."""
+        if self.roles.count("when") != 1:
+            return False
+        told = [place for place, step in enumerate(self.steps) if step.role == "when"]
+        time = self.steps[told[0] : told[-1] + 1]
+        digits = b"".join(step.text if step.role == "fixed" else b"0" * step.width for step in time)
+        return _CLOCK.fullmatch(_DIGIT.sub(b"0", digits)) is not None
 
     @property
     def whole(self) -> bytes:
