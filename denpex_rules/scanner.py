@@ -83,7 +83,7 @@ class SourceScanner:
 
         Args:
             chunk: the bytes.
-            found: the hits in them, where they were looked through already (`native.finder`).
+            found: the hits in them, where they were looked through already (`finder`).
         """
         taken = self.state.joiner.feed(chunk)
         self._found = found if taken is chunk else None  # else they are other bytes

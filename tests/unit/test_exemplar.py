@@ -58,6 +58,12 @@ def test_a_number_of_another_width_takes_reading() -> None:
     assert not read_by(glog, glog.replace(b":88", b":188"))
 
 
+def test_most_formats_with_a_message_of_their_own_serve() -> None:
+    """JSON and what tells more than a prefix aside, a line of a format is read by an example of it."""
+    read = [raw for raw in EXAMPLES if exemplar_of(raw) is not None and read_by(raw, raw)]
+    assert len(read) >= len(EXAMPLES) // 2
+
+
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_format_reads_its_example(example: bytes) -> None:
     """A line that serves as an example is read by itself as reading tells it, with other digits in its message too."""
